@@ -1,0 +1,1 @@
+//! The operator's HTTP: liveness, readiness, metrics and status.

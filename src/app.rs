@@ -1,0 +1,1 @@
+//! The only composer: bind everything, run, drain.

@@ -1,0 +1,1 @@
+//! The document exactly as written: scalars parsed at the edge, every mistake collected.

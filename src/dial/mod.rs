@@ -1,0 +1,1 @@
+//! Opening ends: from a route's upstream to a connected session.

@@ -1,0 +1,1 @@
+//! Accepting ends: from a bound socket to a session with a route.

@@ -1,0 +1,1 @@
+//! Who is connected now, on which generations each stands, and how to end it.

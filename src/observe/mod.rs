@@ -1,0 +1,3 @@
+//! Metrics, log and status rows. Imports nothing of the others.
+
+pub mod labels;

@@ -1,0 +1,1 @@
+//! Workers, tasks, drain and signals. Imports nothing of the others.

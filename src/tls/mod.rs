@@ -1,0 +1,1 @@
+//! The only constructors of TLS and QUIC crypto configurations, derived whole from generations and plan.

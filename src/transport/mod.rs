@@ -1,0 +1,1 @@
+//! The seam that all bridges use: streams, datagrams, close.

@@ -1,0 +1,3 @@
+//! One integration binary; its table of contents.
+
+fn main() {}
