@@ -1,5 +1,6 @@
 use super::from_yaml;
 
 mod design;
+mod examples;
 mod mistakes;
 mod registry;
