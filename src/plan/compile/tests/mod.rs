@@ -4,3 +4,4 @@ mod design;
 mod examples;
 mod mistakes;
 mod registry;
+mod round_trip;
