@@ -11,7 +11,7 @@ pub mod upstream;
 
 pub use listener::{AlpnPolicy, ClientAuth, ClientAuthMode, ListenerEnd, ListenerPlan, ListenerTls, RoutePlan};
 pub use material::{Expectation, IdentityPlan, IdentitySource, StillTrusted, TrustPlan};
-pub use pattern::{DestinationRule, DestinationRules, DnsPattern, NamePatterns, UriPattern};
+pub use pattern::{DestinationRule, DestinationRules, DnsPattern, NamePatterns, UriPattern, is_dns_name};
 pub use settings::{AdminPlan, Development, Limits, LogFormat, LogPlan, Timeouts, TransportSettings};
 pub use upstream::{Destination, HostPort, ServerNameRule, UpstreamEnd, UpstreamPlan, UpstreamTls, Verification};
 
