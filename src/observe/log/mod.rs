@@ -62,7 +62,10 @@ where
 fn report_panic(panic: &panic::PanicHookInfo<'_>) {
     let place = panic.location().map(ToString::to_string);
     let thread = std::thread::current();
-    tracing::error!(place, thread = thread.name(), cause = panic.payload_as_str(), "panic");
+    let payload = panic.payload();
+    let cause =
+        payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    tracing::error!(place, thread = thread.name(), cause, "panic");
 }
 
 #[cfg(test)]
