@@ -22,6 +22,17 @@ pub enum MaterialKind {
     Revocation,
 }
 
+impl MaterialKind {
+    /// As it stands in the status.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Identity => "identity",
+            Self::Trust => "trust",
+            Self::Revocation => "revocation",
+        }
+    }
+}
+
 /// What is told of one certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CertificateFacts {
