@@ -1,3 +1,5 @@
 use super::from_yaml;
 
 mod design;
+mod mistakes;
+mod registry;
