@@ -214,7 +214,13 @@ fn material_facts(certificates: Vec<CertificateFacts>) -> MaterialFacts {
         read_at: Some(now() - DAY),
         standing: Standing { in_use: Some(Lifetime::whole(now() - DAY, now() + 9 * DAY)), ..Standing::default() },
         certificates,
-        refusal: Some(Refusal { reason: "key-mismatch", detail: "tls.key is another's".to_owned(), at: now() - DAY }),
+        refusal: Some(Refusal {
+            reason: "key-mismatch",
+            file: "/run/edge/tls.key".to_owned(),
+            detail: "another's key".to_owned(),
+            at: now() - DAY,
+        }),
+        warnings: vec!["incomplete-chain"],
         used_by: vec!["tunnel".to_owned()],
     }
 }
@@ -309,5 +315,7 @@ fn the_status_names_what_is_in_use_and_what_was_refused() {
     assert_eq!(edge["certificates"].as_array().unwrap().len(), 16);
     assert_eq!(edge["certificates"][0]["sha256"], "ab".repeat(32));
     assert_eq!(edge["last_refusal"]["reason"], "key-mismatch");
+    assert_eq!(edge["last_refusal"]["file"], "/run/edge/tls.key");
     assert_eq!(edge["last_refusal"]["age_seconds"], 86_400);
+    assert_eq!(edge["warnings"][0], "incomplete-chain");
 }
