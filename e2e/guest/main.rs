@@ -79,8 +79,7 @@ fn main() -> ExitCode {
 }
 
 async fn listen(role: Listen) -> io::Result<ExitCode> {
-    let config =
-        ServerConfig { alpn: bytes(&role.alpn), alpn_optional: role.alpn_optional, ..ServerConfig::default() };
+    let config = ServerConfig { alpn: bytes(&role.alpn), alpn_optional: role.alpn_optional, ..ServerConfig::default() };
     let endpoint = iris_loopback::server_endpoint(role.address, config)?;
     journal::print(&json!({ "event": "listening", "address": endpoint.local_addr()?.to_string() }));
     let mut number = 0;

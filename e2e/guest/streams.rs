@@ -16,6 +16,7 @@ use std::{pin::pin, sync::Arc};
 
 use quinn::{ReadError, RecvStream, SendStream, StoppedError, VarInt, WriteError};
 use serde_json::json;
+use tokio::sync::mpsc;
 
 use crate::{
     orders::{Guest, Receiving, Sending},
@@ -57,14 +58,15 @@ pub(crate) async fn open(guest: &Arc<Guest>, unidirectional: bool, text: &str) -
         let (send, recv) = guest.connection.open_bi().await?;
         (send, Some(recv))
     };
-    guest.journal.stream("opened", send.id(), &json!({}));
+    let id = send.id();
     if !text.is_empty() {
         send.write_all(format!("{text}\n").as_bytes()).await?;
     }
-    tokio::spawn(sending(guest.clone(), send, 0));
+    send_under_orders(guest, send, 0);
     if let Some(recv) = recv {
-        tokio::spawn(receiving(guest.clone(), recv, true));
+        receive_under_orders(guest, recv, true);
     }
+    guest.journal.stream("opened", id, &json!({}));
     Ok(())
 }
 
@@ -75,7 +77,7 @@ async fn serve(guest: Arc<Guest>, send: Option<SendStream>, mut recv: RecvStream
         Err(ReadError::Reset(code)) => {
             guest.journal.stream("reset", id, &json!({ "code": code.into_inner(), "bytes": 0 }));
             // The other direction is another matter, and dropping it would finish it.
-            return sending_if(guest, send).await;
+            return send.into_iter().for_each(|send| send_under_orders(&guest, send, 0));
         }
         Err(_) => return,
     };
@@ -87,19 +89,20 @@ async fn serve(guest: Arc<Guest>, send: Option<SendStream>, mut recv: RecvStream
         ("sink", send) => sink(&guest, send, recv).await,
         ("source" | "early", Some(send)) => {
             tokio::spawn(source(guest.clone(), send, argument()));
-            receiving(guest, recv, true).await;
+            receive_under_orders(&guest, recv, true);
         }
         ("part", Some(send)) => {
-            tokio::spawn(sending(guest.clone(), send, argument()));
-            receiving(guest, recv, true).await;
-        }
-        ("hold", send) => {
-            tokio::spawn(sending_if(guest.clone(), send));
-            receiving(guest, recv, false).await;
+            send_under_orders(&guest, send, argument());
+            receive_under_orders(&guest, recv, true);
         }
         ("flood", Some(send)) => {
-            tokio::spawn(sending(guest.clone(), send, u64::MAX));
-            receiving(guest, recv, true).await;
+            send_under_orders(&guest, send, u64::MAX);
+            receive_under_orders(&guest, recv, true);
+        }
+        ("hold", send) => {
+            send.into_iter().for_each(|send| send_under_orders(&guest, send, 0));
+            receive_under_orders(&guest, recv, false);
+            guest.journal.stream("held", id, &json!({}));
         }
         ("last", Some(send)) => last(&guest, send, argument(), argument()).await,
         ("control", Some(send)) => control(&guest, send, recv).await,
@@ -183,9 +186,25 @@ async fn control(guest: &Arc<Guest>, mut send: SendStream, mut recv: RecvStream)
     tokio::join!(read, write);
 }
 
+/// Orders for this half are taken from here on.
+fn send_under_orders(guest: &Arc<Guest>, send: SendStream, outstanding: u64) {
+    let orders = guest.sender(send.id());
+    tokio::spawn(sending(guest.clone(), send, orders, outstanding));
+}
+
+/// Orders for this half are taken from here on.
+fn receive_under_orders(guest: &Arc<Guest>, recv: RecvStream, reads: bool) {
+    let orders = guest.receiver(recv.id());
+    tokio::spawn(receiving(guest.clone(), recv, orders, reads));
+}
+
 /// A sending half under orders: writes `outstanding` bytes first and is never finished unasked.
-async fn sending(guest: Arc<Guest>, mut send: SendStream, mut outstanding: u64) {
-    let mut orders = guest.sender(send.id());
+async fn sending(
+    guest: Arc<Guest>,
+    mut send: SendStream,
+    mut orders: mpsc::UnboundedReceiver<Sending>,
+    mut outstanding: u64,
+) {
     let mut stopped = pin!(send.stopped());
     let (mut written, mut open) = (0, true);
     loop {
@@ -217,15 +236,13 @@ async fn sending(guest: Arc<Guest>, mut send: SendStream, mut outstanding: u64) 
     }
 }
 
-async fn sending_if(guest: Arc<Guest>, send: Option<SendStream>) {
-    if let Some(send) = send {
-        sending(guest, send, 0).await;
-    }
-}
-
 /// A receiving half under orders. Held, it reads nothing, and sees a reset all the same.
-async fn receiving(guest: Arc<Guest>, mut recv: RecvStream, mut reads: bool) {
-    let mut orders = guest.receiver(recv.id());
+async fn receiving(
+    guest: Arc<Guest>,
+    mut recv: RecvStream,
+    mut orders: mpsc::UnboundedReceiver<Receiving>,
+    mut reads: bool,
+) {
     let (mut bytes, mut sum, mut text) = (0, Adler32::new(), Vec::new());
     let error = loop {
         let next = async {
