@@ -198,7 +198,8 @@ fn receive_under_orders(guest: &Arc<Guest>, recv: RecvStream, reads: bool) {
     tokio::spawn(receiving(guest.clone(), recv, orders, reads));
 }
 
-/// A sending half under orders: writes `outstanding` bytes first and is never finished unasked.
+/// A sending half under orders: writes `outstanding` bytes first and is never finished unasked; asked, it is once
+/// all is written.
 async fn sending(
     guest: Arc<Guest>,
     mut send: SendStream,
@@ -206,8 +207,12 @@ async fn sending(
     mut outstanding: u64,
 ) {
     let mut stopped = pin!(send.stopped());
-    let (mut written, mut open) = (0, true);
+    let (mut written, mut open, mut finishes) = (0, true, false);
     loop {
+        if open && finishes && outstanding == 0 {
+            open = false;
+            let _ = send.finish();
+        }
         tokio::select! {
             biased;
             end = &mut stopped => {
@@ -219,10 +224,7 @@ async fn sending(
             }
             Some(order) = orders.recv(), if open => match order {
                 Sending::Write(more) => outstanding = outstanding.saturating_add(more),
-                Sending::Finish => {
-                    open = false;
-                    let _ = send.finish();
-                }
+                Sending::Finish => finishes = true,
                 Sending::Reset(code) => {
                     let _ = send.reset(code);
                     return;
