@@ -3,19 +3,21 @@
 mod departures;
 mod text;
 
-use std::path::Path;
+use std::{path::Path, time::SystemTime};
 
 use serde::Serialize;
 
 use super::{args::CheckArguments, exit::Exit, file, output};
 use crate::{
     config::Problem,
+    material::{self, observed},
+    observe::{standing::EXPIRING_AT, status::MaterialRow},
     plan::{self, Plan},
 };
 
 /// Runs the command.
 pub(super) fn run(arguments: &CheckArguments) -> Exit {
-    let report = Report::of(&arguments.config, arguments.config_only);
+    let report = Report::of(&arguments.config, arguments.config_only, SystemTime::now());
     let text = if arguments.json { report.to_json() } else { text::write(&report) };
     output::print(&text, if report.ok { Exit::Success } else { Exit::Problems })
 }
@@ -33,6 +35,9 @@ struct Report {
     problems: Vec<Problem>,
     /// What is permitted and yet departs from what a production system should do.
     warnings: Vec<Warning>,
+    /// Every material that the file names. Absent when the file has problems, or was all that was to be checked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    materials: Option<Vec<MaterialRow>>,
 }
 
 /// Something that is permitted and worth a second look.
@@ -45,23 +50,37 @@ struct Warning {
 }
 
 impl Report {
-    fn of(path: &Path, config_only: bool) -> Self {
+    fn of(path: &Path, config_only: bool, now: SystemTime) -> Self {
         let file = path.display().to_string();
         match file::read(path) {
             Err(why) => Self::failed(file, vec![unreadable(why)], 1),
             Ok(bytes) => match plan::from_yaml(&bytes) {
                 Err(problems) => Self::failed(file, problems.iter().cloned().collect(), problems.len()),
-                Ok(plan) => Self::planned(file, &plan, config_only),
+                Ok(plan) => Self::planned(file, &plan, config_only, now),
             },
         }
     }
 
     fn failed(file: String, problems: Vec<Problem>, problems_total: usize) -> Self {
-        Self { file, ok: false, problems_total, problems, warnings: Vec::new() }
+        Self { file, ok: false, problems_total, problems, warnings: Vec::new(), materials: None }
     }
 
-    fn planned(file: String, plan: &Plan, _config_only: bool) -> Self {
-        Self { file, ok: true, problems_total: 0, problems: Vec::new(), warnings: departures::of(plan) }
+    fn planned(file: String, plan: &Plan, config_only: bool, now: SystemTime) -> Self {
+        let mut warnings = departures::of(plan);
+        let materials = (!config_only).then(|| {
+            let facts = observed::facts(plan, &material::load(plan, now), now);
+            facts.iter().map(|material| material.row(now, EXPIRING_AT)).collect::<Vec<_>>()
+        });
+        for material in materials.iter().flatten() {
+            warnings.extend(departures::of_material(material));
+        }
+        let ok = materials.iter().flatten().all(is_usable);
+        Self { file, ok, problems_total: 0, problems: Vec::new(), warnings, materials }
+    }
+
+    /// How many materials cannot be used.
+    fn unusable(&self) -> usize {
+        self.materials.iter().flatten().filter(|material| !is_usable(material)).count()
     }
 
     fn to_json(&self) -> String {
@@ -69,6 +88,11 @@ impl Report {
         serde_json::to_string_pretty(self)
             .map_or_else(|error| format!("{{\"error\":\"{error}\"}}\n"), |json| json + "\n")
     }
+}
+
+/// Whether a process that starts now would have the material: what is over or early was refused.
+fn is_usable(material: &MaterialRow) -> bool {
+    material.sequence > 0
 }
 
 /// The problem of a file that cannot be read at all.
@@ -81,3 +105,6 @@ fn unreadable(why: String) -> Problem {
         hint: None,
     }
 }
+
+#[cfg(test)]
+mod tests;
