@@ -1,0 +1,3 @@
+use super::from_yaml;
+
+mod design;
