@@ -1,6 +1,7 @@
 //! The only composer: bind everything, run, drain.
 
 mod accept;
+mod describe;
 mod error;
 mod materials;
 mod setup;
@@ -8,24 +9,29 @@ mod setup;
 use std::{
     net::{SocketAddr, TcpListener},
     sync::{Arc, atomic::AtomicUsize},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
-use tokio::time::{sleep_until, timeout};
+use tokio::{
+    sync::oneshot,
+    time::{MissedTickBehavior, interval, sleep_until, timeout},
+};
 
 pub use error::StartError;
 
 use accept::{Gate, accept_loopback, accept_quic};
 
 use crate::{
+    admin::{self, Scope, View},
     bridge::Bridge,
     dial::Dialer,
     listen::{loopback::LoopbackListener, quic::QuicListener},
-    live::{Admission, Order, Registry},
+    live::{self, Admission, Order, Registry},
+    material::publish::Publisher,
     observe::{Observer, Phase},
     plan::{ListenerEnd, ListenerId, Plan},
     runtime::{DrainSignal, Worker, Workers},
-    tls,
+    tls::{self, Configs},
 };
 
 /// How long closes are given to get out when time is up.
@@ -38,14 +44,10 @@ pub struct App {
     registry: Arc<Registry>,
     listeners: Vec<Bound>,
     gate: Arc<Gate>,
-    admin: Admin,
+    admin: Vec<(TcpListener, Scope)>,
+    _publisher: Publisher<Configs>,
     // Last: its drop waits for the workers' threads, when nothing above uses them any more.
     workers: Workers,
-}
-
-struct Admin {
-    listen: Option<TcpListener>,
-    scrape: Option<TcpListener>,
 }
 
 #[derive(Clone)]
@@ -65,7 +67,7 @@ impl App {
         let plan = Arc::new(plan);
         let observer = Observer::new(setup::setup(&plan));
         let workers = Workers::start(plan.workers).map_err(StartError::Workers)?;
-        let configs = materials::load(&plan, &observer)?;
+        let (publisher, configs) = materials::load(&plan, &observer)?;
         let registry = Arc::new(Registry::default());
         let bridge = |worker: &Worker| {
             let dialer = worker.enter(|| Dialer::open(plan.clone(), configs.clone())).map_err(StartError::Workers)?;
@@ -74,12 +76,16 @@ impl App {
         };
         let bridges = workers.iter().map(bridge).collect::<Result<Vec<_>, _>>()?;
         let listeners = bind_listeners(&plan, &observer, &workers)?;
-        let admin = Admin {
-            listen: bind_admin("admin.listen", plan.admin.listen)?,
-            scrape: bind_admin("admin.scrape", plan.admin.scrape)?,
-        };
+        let admin = [
+            ("admin.listen", plan.admin.listen, Scope::Everything),
+            ("admin.scrape", plan.admin.scrape, Scope::Scrape),
+        ];
+        let admin = admin
+            .into_iter()
+            .filter_map(|(what, address, scope)| address.map(|address| bind_admin(what, address, scope)))
+            .collect::<Result<Vec<_>, _>>()?;
         let gate = Gate { bridges, next: AtomicUsize::new(0), admission: Admission::new(&plan.limits), configs, drain };
-        Ok(Self { plan, observer, registry, listeners, gate: Arc::new(gate), admin, workers })
+        Ok(Self { plan, observer, registry, listeners, gate: Arc::new(gate), admin, _publisher: publisher, workers })
     }
 
     /// The address that a listener is bound to.
@@ -88,10 +94,9 @@ impl App {
         self.observer.listener(position).bound()
     }
 
-    /// The addresses of the operator's HTTP: everything, and the scrape alone.
-    pub fn admin_addresses(&self) -> (Option<SocketAddr>, Option<SocketAddr>) {
-        let address = |listener: &Option<TcpListener>| listener.as_ref().and_then(|bound| bound.local_addr().ok());
-        (address(&self.admin.listen), address(&self.admin.scrape))
+    /// The address of the operator's HTTP of this scope.
+    pub fn admin_address(&self, scope: Scope) -> Option<SocketAddr> {
+        self.admin.iter().find(|(_, bound)| *bound == scope).and_then(|(listener, _)| listener.local_addr().ok())
     }
 
     /// Metrics, readiness and status.
@@ -110,12 +115,29 @@ impl App {
             }
         }
         self.observer.enter(Phase::Running);
-        let mut drain = self.gate.drain.clone();
-        let deadline = drain.begun().await;
-        self.drain(deadline).await;
+        let (registry, plan) = (self.registry.clone(), self.plan.clone());
+        let view = View::new(self.observer.clone(), move || live::rows(&registry, &plan));
+        // The operator's HTTP answers until the very end, so that a drain can be watched.
+        let (over, is_over) = oneshot::channel::<()>();
+        let admin = admin::serve(std::mem::take(&mut self.admin), Arc::new(view), async { drop(is_over.await) });
+        let work = async {
+            let mut drain = self.gate.drain.clone();
+            let deadline = drain.begun().await;
+            self.drain(deadline).await;
+            drop(over);
+        };
+        let ticking = tick(self.observer.clone());
+        tokio::select! {
+            (served, ()) = async { tokio::join!(admin, work) } => {
+                if let Err(error) = served {
+                    tracing::error!(%error, "admin: cannot serve");
+                }
+            }
+            () = ticking => {}
+        }
     }
 
-    async fn drain(&mut self, deadline: Instant) {
+    async fn drain(&self, deadline: Instant) {
         self.observer.enter(Phase::Draining);
         tracing::info!(connections = self.registry.len(), "draining");
         tokio::select! {
@@ -174,11 +196,19 @@ fn bind_listeners(plan: &Plan, observer: &Observer, workers: &Workers) -> Result
     Ok(listeners)
 }
 
-fn bind_admin(what: &str, address: Option<SocketAddr>) -> Result<Option<TcpListener>, StartError> {
-    let Some(address) = address else { return Ok(None) };
-    let bound = TcpListener::bind(address).and_then(|bound| bound.local_addr().map(|local| (bound, local)));
-    let (bound, local) =
-        bound.map_err(|source| StartError::Bind { what: what.to_owned(), address, source })?;
+fn bind_admin(what: &str, address: SocketAddr, scope: Scope) -> Result<(TcpListener, Scope), StartError> {
+    let bound = admin::bind(address).and_then(|bound| bound.local_addr().map(|local| (bound, local)));
+    let (bound, local) = bound.map_err(|source| StartError::Bind { what: what.to_owned(), address, source })?;
     tracing::info!(component = what, address = %local, "listening");
-    Ok(Some(bound))
+    Ok((bound, scope))
+}
+
+/// Once a second, without end: says what the log left out.
+async fn tick(observer: Arc<Observer>) {
+    let mut seconds = interval(Duration::from_secs(1));
+    seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        seconds.tick().await;
+        observer.tick(SystemTime::now());
+    }
 }

@@ -16,7 +16,7 @@ const COPY_BELOW: usize = 1024;
 
 /// How a relay ended.
 #[derive(Debug)]
-pub enum Outcome {
+pub(super) enum Outcome {
     /// The source finished, and the far side has acknowledged all of it.
     Finished,
     /// Cut by a reset, a stop or the loss of the source, which was passed on.
@@ -33,7 +33,7 @@ pub enum Outcome {
 
 /// Moves everything from `from` to `to` until the stream ends, and passes on how: FIN as FIN, RESET_STREAM and
 /// STOP_SENDING with their codes, promptly even while blocked. `count` is told of every byte that was handed on.
-pub async fn relay(mut from: RecvHalf, mut to: SendHalf, count: impl Fn(u64)) -> Outcome {
+pub(super) async fn relay(mut from: RecvHalf, mut to: SendHalf, count: impl Fn(u64)) -> Outcome {
     // Once, pinned: every new one takes the connection's lock and leaves an entry in its table when the stream is reset.
     let mut stopped = pin!(to.stopped());
     let mut chunks = [const { Bytes::new() }; BATCH];

@@ -2,14 +2,14 @@
 
 use std::{sync::Arc, time::Instant};
 
-use iris_loopback::{Answer, DatagramSize};
+use iris_loopback::Answer;
 use tokio::time::timeout;
 
 use super::Pair;
 use crate::{
     dial::{DialError, DialRequest, Dialled, Dialer},
     listen::{Arrival, ArrivalEnd, loopback::refuse},
-    live::{Admitted, Connection, Registry, Ticket},
+    live::{Admitted, Connection, FarSide, Registry, Ticket},
     observe::{Attempt, Observer, labels::HandshakeFailure},
     plan::{Limits, Plan, UpstreamId},
     runtime::Tasks,
@@ -40,7 +40,8 @@ pub async fn serve(bridge: &Bridge, arrival: Arrival, mut attempt: Attempt, mut 
     let plan = &*bridge.plan;
     let upstream_id = plan.listener(arrival.listener).routes[arrival.route].upstream;
     let upstream = bridge.observer.upstream(upstream_id.0).clone();
-    let entry = Connection::new(arrival.listener, upstream_id, arrival.peer, arrival.standing.clone());
+    let mut entry = Connection::new(arrival.listener, upstream_id, arrival.peer, arrival.standing.clone());
+    entry.server_name.clone_from(&arrival.server_name);
     let ticket = bridge.registry.enter(entry);
     let began = Instant::now();
     let dialled = match dial(bridge, upstream_id, &arrival, &ticket).await {
@@ -56,8 +57,6 @@ pub async fn serve(bridge: &Bridge, arrival: Arrival, mut attempt: Attempt, mut 
     };
     let dialled_in = began.elapsed();
     attempt.facts().alpn = dialled.alpn.clone();
-    // Set once: this is the only dial of the entry.
-    let _ = ticket.connection().dialled.set(dialled.standing.clone());
     let accepted = match settle(plan, arrival, &dialled).await {
         Ok(accepted) => accepted,
         Err((reason, detail)) => {
@@ -67,6 +66,9 @@ pub async fn serve(bridge: &Bridge, arrival: Arrival, mut attempt: Attempt, mut 
     };
     admitted.handshake_done();
     let record = attempt.established(&upstream, dialled_in);
+    let (standing, alpn) = (dialled.standing, dialled.alpn);
+    // Not set before: an entry is dialled for once.
+    let _ = ticket.connection().far.set(FarSide { standing, alpn, traffic: record.traffic().clone() });
     let pair = Pair {
         accepted,
         dialled: dialled.session,
@@ -137,9 +139,7 @@ async fn settle(plan: &Plan, arrival: Arrival, dialled: &Dialled) -> Result<Sess
             Ok(session)
         }
         ArrivalEnd::Held(pending) => {
-            let size = dialled.session.datagram_size();
-            let datagram_size = size.map_or(DatagramSize::None, DatagramSize::Limit);
-            let answer = Answer { alpn: dialled.alpn.clone(), datagram_size };
+            let answer = Answer { alpn: dialled.alpn.clone(), datagrams: dialled.session.datagram_size().into() };
             let failed = |error: quinn::ConnectionError| (tls::classify(&error, None), format!("component: {error}"));
             let connecting = pending.accept(answer, loopback(plan, far)).map_err(failed)?;
             match timeout(plan.timeouts.handshake, connecting).await {

@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 /// Counts what is under way in one direction.
 #[derive(Debug, Clone, Default)]
-pub struct Work(Arc<Inner>);
+pub(super) struct Work(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -19,17 +19,17 @@ struct Inner {
 
 /// One thing under way, until it is dropped: on every path, a panic included.
 #[derive(Debug)]
-pub struct Item(Arc<Inner>);
+pub(super) struct Item(Arc<Inner>);
 
 impl Work {
     /// Begins one thing.
-    pub fn begin(&self) -> Item {
+    pub(super) fn begin(&self) -> Item {
         self.0.under_way.fetch_add(1, Ordering::Relaxed);
         Item(self.0.clone())
     }
 
     /// Completes when nothing is under way.
-    pub async fn idle(&self) {
+    pub(super) async fn idle(&self) {
         loop {
             // Made before the look, so that an end between look and wait is not missed.
             let done = self.0.done.notified();

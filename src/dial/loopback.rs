@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
 };
 
 use iris_loopback::{ClientHello, HandshakeData};
@@ -24,11 +24,17 @@ pub(super) struct LoopbackDialer {
 }
 
 impl LoopbackDialer {
-    pub(super) fn open(_plan: &Plan) -> io::Result<Self> {
-        Ok(Self {
-            v4: iris_loopback::client_endpoint((Ipv4Addr::LOCALHOST, 0).into())?,
-            v6: iris_loopback::client_endpoint((Ipv6Addr::LOCALHOST, 0).into()).ok(),
-        })
+    pub(super) fn open(plan: &Plan) -> io::Result<Self> {
+        let remote = plan.development.allow_remote_plaintext;
+        let (v4, v6) = match remote {
+            false => (Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST),
+            true => (Ipv4Addr::UNSPECIFIED, Ipv6Addr::UNSPECIFIED),
+        };
+        let open = |address: IpAddr| {
+            let own = SocketAddr::new(address, 0);
+            iris_loopback::endpoint_with(own, None, remote, plan.transport.socket_buffer).map(|(endpoint, _)| endpoint)
+        };
+        Ok(Self { v4: open(v4.into())?, v6: open(v6.into()).ok() })
     }
 
     pub(super) async fn dial(
@@ -51,8 +57,9 @@ impl LoopbackDialer {
             destination: None,
             peer: request.peer.clone(),
         };
-        let connecting = iris_loopback::connect(endpoint, address, hello, loopback(plan, request.streams))
-            .map_err(|error| (HandshakeFailure::Protocol, format!("{address}: {error}")))?;
+        let transport = loopback(plan, request.streams);
+        let connecting = iris_loopback::connect_with(endpoint, address, hello, request.datagram_size, transport)
+            .map_err(|error| (HandshakeFailure::Protocol, format!("component at {address}: {error}")))?;
         let connection = connecting
             .await
             .map_err(|error| (tls::classify(&error, None), format!("component at {address}: {error}")))?;

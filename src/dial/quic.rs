@@ -105,7 +105,7 @@ impl QuicDialer {
             address,
             alpn: outcome.alpn(),
             limits,
-            standing: outcome.standing().clone(),
+            standing: outcome.standing,
         })
     }
 

@@ -8,7 +8,7 @@ use std::{
 use super::Failure;
 use crate::{
     observe::labels::HandshakeFailure,
-    plan::{Destination, HostPort, pattern::is_dns_name},
+    plan::{Destination, HostPort, is_dns_name},
 };
 
 /// More addresses of one name than this are not tried.

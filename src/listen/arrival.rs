@@ -59,14 +59,14 @@ impl Arrival {
                 uris: identity.uris.clone(),
                 names_truncated: false,
             }),
-            datagram_size: session.datagram_size(),
+            datagram_size: session.datagram_size().and_then(|size| u32::try_from(size).ok()),
         })
     }
 
     /// What the far side is told of this arrival's datagrams.
     pub fn datagram_size(&self) -> DatagramSize {
         match &self.end {
-            ArrivalEnd::Established(session) => session.datagram_size().map_or(DatagramSize::None, DatagramSize::Limit),
+            ArrivalEnd::Established(session) => session.datagram_size().into(),
             // Components take what their own library makes of it; only secured paths are narrow.
             ArrivalEnd::Held(_) => DatagramSize::Unchanged,
         }

@@ -8,7 +8,7 @@ use super::{Arrival, ArrivalEnd};
 use crate::{
     observe::labels::HandshakeFailure,
     plan::{ListenerId, Plan},
-    tls::{Standing, alert},
+    tls::{Alert, Standing},
 };
 
 /// A bound `quic+plaintext://` listener.
@@ -106,6 +106,31 @@ impl LoopbackListener {
 /// Refuses a component with a code and words that its connect fails with at once.
 pub fn refuse(pending: Pending, reason: HandshakeFailure, detail: String) -> Refused {
     let peer = pending.remote_address();
-    pending.refuse(alert::transport_code(reason), &format!("iris: {detail}"));
+    pending.refuse(code(reason), &format!("iris: {detail}"));
     Refused { peer, reason, detail }
 }
+
+/// The transport error code of a refusal (RFC 9000 section 20.1): the TLS alert that the far side's peer would have
+/// meant, where there is one, so that a component's own error handling sees what it would see with TLS.
+fn code(reason: HandshakeFailure) -> u64 {
+    let alert = match reason {
+        HandshakeFailure::UnknownIssuer => Alert::UNKNOWN_CA,
+        HandshakeFailure::NameMismatch | HandshakeFailure::BadCertificate => Alert::BAD_CERTIFICATE,
+        HandshakeFailure::Expired | HandshakeFailure::NotYetValid => Alert::CERTIFICATE_EXPIRED,
+        HandshakeFailure::Revoked => Alert::CERTIFICATE_REVOKED,
+        HandshakeFailure::NoClientCertificate => Alert::CERTIFICATE_REQUIRED,
+        HandshakeFailure::NameNotAllowed | HandshakeFailure::DestinationNotAllowed => Alert::ACCESS_DENIED,
+        HandshakeFailure::NoAlpn => Alert::NO_APPLICATION_PROTOCOL,
+        HandshakeFailure::NoRoute => Alert::UNRECOGNIZED_NAME,
+        HandshakeFailure::NotReady
+        | HandshakeFailure::Timeout
+        | HandshakeFailure::Version
+        | HandshakeFailure::Limit
+        | HandshakeFailure::Protocol
+        | HandshakeFailure::Unreachable => return CONNECTION_REFUSED,
+    };
+    alert.code().into()
+}
+
+/// RFC 9000 section 20.1.
+const CONNECTION_REFUSED: u64 = 0x2;

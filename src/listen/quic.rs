@@ -116,7 +116,7 @@ impl QuicListener {
             alpn: chosen.alpn.iter().cloned().collect(),
             destination: None,
             limits,
-            standing: chosen.standing.clone(),
+            standing: chosen.standing,
             identity: PeerIdentity::of(&connection),
             end: ArrivalEnd::Established(Session::from(connection)),
         })

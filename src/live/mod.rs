@@ -3,7 +3,9 @@
 pub mod admission;
 pub mod order;
 pub mod registry;
+mod rows;
 
 pub use admission::{Admission, Admitted, Refusal};
 pub use order::Order;
-pub use registry::{Connection, Registry, Ticket};
+pub use registry::{Connection, FarSide, Registry, Ticket};
+pub use rows::rows;

@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 
 use super::Order;
 use crate::{
+    observe::Traffic,
     plan::{ListenerId, UpstreamId},
     tls::Standing,
 };
@@ -42,14 +43,27 @@ pub struct Connection {
     pub upstream: UpstreamId,
     /// Who opened it.
     pub peer: SocketAddr,
+    /// The server name that it asked for.
+    pub server_name: Option<String>,
     /// Since when it is here.
     pub since: Instant,
     /// The generations that the accepted side stands on.
     pub accepted: Standing,
-    /// The generations that the dialled side stands on, once there is one.
-    pub dialled: OnceLock<Standing>,
+    /// Its other side, once that is connected.
+    pub far: OnceLock<FarSide>,
     order: OnceLock<Order>,
     ordered: Notify,
+}
+
+/// The dialled side of a connection.
+#[derive(Debug)]
+pub struct FarSide {
+    /// The generations that it stands on.
+    pub standing: Standing,
+    /// The application protocol that was agreed.
+    pub alpn: Option<Vec<u8>>,
+    /// What passes.
+    pub traffic: Arc<Traffic>,
 }
 
 impl Connection {
@@ -59,9 +73,10 @@ impl Connection {
             listener,
             upstream,
             peer,
+            server_name: None,
             since: Instant::now(),
             accepted,
-            dialled: OnceLock::new(),
+            far: OnceLock::new(),
             order: OnceLock::new(),
             ordered: Notify::new(),
         }

@@ -34,7 +34,7 @@ impl Workers {
     }
 
     /// All of them, in a fixed order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Worker> {
+    pub fn iter(&self) -> impl Iterator<Item = &Worker> + Clone {
         self.0.iter()
     }
 

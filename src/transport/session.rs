@@ -89,8 +89,8 @@ impl Session {
     }
 
     /// The largest datagram that fits now, in bytes; `None` when the peer takes none.
-    pub fn datagram_size(&self) -> Option<u32> {
-        self.0.max_datagram_size().and_then(|size| u32::try_from(size).ok())
+    pub fn datagram_size(&self) -> Option<usize> {
+        self.0.max_datagram_size()
     }
 
     /// Permits the peer this many streams of each kind at a time, and credit to fill every one of them (see

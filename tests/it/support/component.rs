@@ -14,7 +14,7 @@ pub(crate) struct Component {
 impl Component {
     /// With these application protocols and transport.
     pub(crate) fn listen(alpn: &[Vec<u8>], transport: TransportConfig) -> Self {
-        let config = ServerConfig { alpn: alpn.to_vec(), transport: Arc::new(transport) };
+        let config = ServerConfig { alpn: alpn.to_vec(), alpn_optional: true, transport: Arc::new(transport) };
         let endpoint = iris_loopback::server_endpoint("127.0.0.1:0".parse().unwrap(), config).unwrap();
         let address = endpoint.local_addr().unwrap();
         Self { endpoint, address }
