@@ -64,14 +64,6 @@ impl Problems {
         self.len() == 0
     }
 
-    fn push(&mut self, problem: Problem) {
-        if self.kept.len() < KEPT {
-            self.kept.push(problem);
-        } else {
-            self.more += 1;
-        }
-    }
-
     fn sort(&mut self) {
         self.kept.sort_by(|a, b| (a.line, &a.path).cmp(&(b.line, &b.path)));
     }
@@ -170,9 +162,19 @@ impl Sink {
 
     /// Notes a problem.
     pub fn report(&self, spot: &Spot, fault: Fault) {
-        let Fault { message, expected, hint } = fault;
+        self.report_with(spot, || fault);
+    }
+
+    /// Notes a problem whose words cost something. Of those that are only counted nobody reads them.
+    pub fn report_with(&self, spot: &Spot, fault: impl FnOnce() -> Fault) {
+        let mut problems = self.0.borrow_mut();
+        if problems.kept.len() == KEPT {
+            problems.more += 1;
+            return;
+        }
+        let Fault { message, expected, hint } = fault();
         let line = (spot.line > 0).then_some(spot.line);
-        self.0.borrow_mut().push(Problem { path: spot.path.clone(), line, message, expected, hint });
+        problems.kept.push(Problem { path: spot.path.clone(), line, message, expected, hint });
     }
 
     /// All problems, in the order of their lines.
@@ -194,12 +196,15 @@ pub fn shown(text: &str) -> String {
     if secret { format!("a text of {} bytes (not shown)", text.len()) } else { format!("`{text}`") }
 }
 
-/// Base64 or hexadecimal of some length: digits and letters without the punctuation of names and addresses.
+/// Base64 or hexadecimal of some length anywhere in it: digits and letters without the punctuation of names and
+/// addresses.
 fn is_token(text: &str) -> bool {
-    text.len() >= 24
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=_-".contains(&b))
-        && text.bytes().any(|b| b.is_ascii_digit())
-        && (text.bytes().any(|b| b.is_ascii_uppercase()) || !text.contains('-'))
+    let base64 = |c: char| c.is_ascii_alphanumeric() || "+/=_-".contains(c);
+    text.split(|c| !base64(c)).any(|run| {
+        run.len() >= 24
+            && run.bytes().any(|b| b.is_ascii_digit())
+            && (run.bytes().any(|b| b.is_ascii_uppercase()) || !run.contains('-'))
+    })
 }
 
 fn plain_key(key: &str) -> String {
@@ -207,7 +212,7 @@ fn plain_key(key: &str) -> String {
     if plain && !is_token(key) { key.to_owned() } else { "(key)".to_owned() }
 }
 
-/// The candidate that `word` was probably meant to be.
+/// The candidate that `word` was probably meant to be: a letter or two away, cut short, or drawn out.
 pub fn near<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > SHOWN {
         return None;
@@ -216,8 +221,12 @@ pub fn near<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Op
     let word = folded(word);
     candidates
         .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(&word, &folded(candidate)), candidate))
-        .filter(|(distance, candidate)| *distance <= (candidate.len() / 3).clamp(1, 3))
+        .filter_map(|candidate| {
+            let other = folded(candidate);
+            let begins = word.len().min(other.len()) >= 3 && (word.starts_with(&other) || other.starts_with(&word));
+            let distance = strsim::damerau_levenshtein(&word, &other);
+            (begins || distance <= (other.len() / 3).min(3)).then_some((distance, candidate))
+        })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }

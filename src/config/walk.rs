@@ -53,6 +53,8 @@ pub(super) struct Fields<'a> {
     section: &'static Section,
     /// `None`: there is no mapping to look into, which has been reported.
     entries: Option<&'a [(super::node::Key, Node)]>,
+    /// Keys that are there under a name that is nearly theirs: one mistake, of which no more is said.
+    misspelt: Vec<&'static str>,
 }
 
 impl<'a> Fields<'a> {
@@ -65,14 +67,17 @@ impl<'a> Fields<'a> {
                 None
             }
         };
+        let mut fields = Self { at, section, entries, misspelt: Vec::new() };
         for (key, _) in entries.unwrap_or_default() {
             if section.key(&key.text).is_none() {
-                at.sink.report(&at.spot.key(&key.text, key.line), unknown(&key.text, section));
+                let meant = near(&key.text, section.keys.iter().map(|key| key.name));
+                fields.misspelt.extend(meant.filter(|meant| !fields.misspelt.contains(meant)));
+                let spot = fields.at.spot.key(&key.text, key.line);
+                fields.at.sink.report_with(&spot, || unknown(&key.text, section, meant));
             }
         }
-        let fields = Self { at, section, entries };
         for key in section.keys.iter().filter(|key| key.presence == Presence::Required) {
-            if fields.entries.is_some() && fields.get(key).is_none() {
+            if fields.entries.is_some() && fields.get(key).is_none() && !fields.misspelt.contains(&key.name) {
                 let fault = Fault::new(format!("{} has no `{}`", section.title, key.name), expected(key));
                 fields.at.sink.report(&fields.at.spot, fault);
             }
@@ -202,7 +207,7 @@ impl<'a> Fields<'a> {
         match self.get(key) {
             // A mapping that cannot be looked into may well hold the key.
             None if self.entries.is_none() => Field::Invalid,
-            None if key.presence == Presence::Required => Field::Invalid,
+            None if key.presence == Presence::Required || self.misspelt.contains(&key.name) => Field::Invalid,
             None => Field::Absent,
             Some(at) => read(at).map_or(Field::Invalid, Field::Given),
         }
@@ -235,10 +240,9 @@ fn bounded(at: &At<'_>, len: usize, min: usize, max: usize) -> bool {
     fits
 }
 
-fn unknown(key: &str, section: &'static Section) -> Fault {
+fn unknown(key: &str, section: &'static Section, meant: Option<&str>) -> Fault {
     let fault =
         Fault::new(format!("{} has no key {}", section.title, shown(key)), format!("one of {}", names(section)));
-    let meant = near(key, section.keys.iter().map(|key| key.name));
     let homes = schema::homes(&FILE, key);
     if meant.is_none() && !homes.is_empty() {
         return fault.hint(Some(format!("its place is `{}`", homes.join("` or `"))));
@@ -253,8 +257,12 @@ fn names(section: &Section) -> String {
 fn expected(key: &Key) -> String {
     match &key.kind {
         Kind::Sections { section, .. } => {
-            format!("`{}`: at least {}", key.name, section.title.replacen("a ", "one ", 1))
+            format!("`{}`: at least one {}", key.name, without_article(section.title))
         }
         kind => format!("`{}` ({})", key.name, kind.type_name()),
     }
+}
+
+fn without_article(title: &str) -> &str {
+    title.strip_prefix("a ").or_else(|| title.strip_prefix("an ")).unwrap_or(title)
 }

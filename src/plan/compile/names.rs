@@ -52,8 +52,10 @@ impl Compiler<'_> {
         let name = &reference.value;
         let found = positions.get(name.as_str()).copied();
         if found.is_none() {
-            let fault = Fault::new(format!("there is no {} {}", names.what, shown(name)), list(names.what, positions));
-            self.report(&reference.spot, fault.meant(near(name, positions.keys().copied())));
+            self.sink.report_with(&reference.spot, || {
+                Fault::new(format!("there is no {} {}", names.what, shown(name)), list(names.what, positions))
+                    .meant(near(name, positions.keys().copied()))
+            });
         }
         found
     }
