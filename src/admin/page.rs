@@ -116,11 +116,15 @@ fn write_material(page: &mut String, row: &MaterialRow) -> fmt::Result {
         let tone = if row.candidate_rejected { "bad" } else { "quiet" };
         write!(
             page,
-            "<p class=\"{tone}\">refused {} ago: {}: {}</p>",
+            "<p class=\"{tone}\">refused {} ago: {}: {}: {}</p>",
             Span(refusal.age_seconds),
             Escaped(refusal.reason),
+            Escaped(&refusal.file),
             Escaped(&refusal.detail)
         )?;
+    }
+    if !row.warnings.is_empty() {
+        write!(page, "<p class=\"warn\">{}</p>", row.warnings.join(", "))?;
     }
     for certificate in row.certificates.iter().take(3) {
         write!(

@@ -12,6 +12,7 @@ pub mod generation;
 pub mod identity;
 mod key;
 pub mod load;
+pub mod observed;
 pub mod pem;
 pub mod provider;
 pub mod publish;

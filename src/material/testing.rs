@@ -129,6 +129,7 @@ pub(crate) struct Bench {
 impl Bench {
     pub(crate) fn new() -> Self {
         let plan = Plan {
+            reload: Default::default(),
             admin: AdminPlan::default(),
             log: LogPlan::default(),
             development: Development::default(),

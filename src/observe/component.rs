@@ -20,6 +20,15 @@ use super::{
 /// The condition of a listener that its socket is bound.
 const BOUND: &str = "bound";
 
+/// Which of the two a component is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Iris accepts there. Not ready until its socket is bound.
+    Listener,
+    /// Iris dials it.
+    Upstream,
+}
+
 /// What an [`Observer`](super::Observer) is told of a listener or upstream before the start.
 #[derive(Debug, Clone)]
 pub struct ComponentSetup {
@@ -52,8 +61,8 @@ pub struct Component {
 impl Component {
     pub(super) fn new(
         metrics: &Metrics,
+        kind: Kind,
         setup: ComponentSetup,
-        must_bind: bool,
         expiring_share: f64,
         lines: Arc<PeerLines>,
     ) -> Self {
@@ -62,15 +71,15 @@ impl Component {
             .iter()
             .map(|material| Role::new(*material, metrics.role(&setup.name, *material), expiring_share))
             .collect();
-        let obstacles = must_bind.then(|| (BOUND, "no socket yet".to_owned())).into_iter().collect();
+        let unbound = (kind == Kind::Listener).then(|| (BOUND, "no socket yet".to_owned()));
         Self {
-            metrics: metrics.component(&setup.name, setup.transport),
+            metrics: metrics.component(kind, &setup.name, setup.transport),
             name: setup.name,
             transport: setup.transport,
             address: setup.address,
             roles,
             bound: Mutex::default(),
-            obstacles: Mutex::new(obstacles),
+            obstacles: Mutex::new(unbound.into_iter().collect()),
             told: Mutex::default(),
             lines,
         }

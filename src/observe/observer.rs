@@ -10,6 +10,7 @@ use std::{
 
 use super::{
     Component, ComponentSetup,
+    component::Kind,
     labels::ReloadResult,
     limit::PeerLines,
     lock,
@@ -58,12 +59,12 @@ impl Observer {
     pub fn new(setup: Setup) -> Arc<Self> {
         let metrics = Metrics::new(env!("CARGO_PKG_VERSION"), setup.development);
         let lines = Arc::new(PeerLines::default());
-        let component = |setup_of: ComponentSetup, must_bind: bool| {
+        let component = |kind: Kind, one: ComponentSetup| {
             let lines = Arc::clone(&lines);
-            Arc::new(Component::new(&metrics, setup_of, must_bind, setup.expiring_share, lines))
+            Arc::new(Component::new(&metrics, kind, one, setup.expiring_share, lines))
         };
-        let listeners = setup.listeners.into_iter().map(|listener| component(listener, true)).collect();
-        let upstreams = setup.upstreams.into_iter().map(|upstream| component(upstream, false)).collect();
+        let listeners = setup.listeners.into_iter().map(|listener| component(Kind::Listener, listener)).collect();
+        let upstreams = setup.upstreams.into_iter().map(|upstream| component(Kind::Upstream, upstream)).collect();
         Arc::new(Self {
             listeners,
             upstreams,

@@ -5,7 +5,10 @@ use std::{marker::PhantomData, time::Duration};
 use prometheus::{Histogram, IntCounter, IntGauge};
 
 use super::families::Families;
-use crate::observe::labels::{CloseReason, ConnectionResult, Direction, HandshakeFailure, Label, Transport};
+use crate::observe::{
+    component::Kind,
+    labels::{CloseReason, ConnectionResult, Direction, HandshakeFailure, Label, Transport},
+};
 
 /// Counters and gauges of one component, looked up once. Counting is an atomic addition.
 #[derive(Debug)]
@@ -18,12 +21,13 @@ pub struct ComponentMetrics {
     streams: IntCounter,
     bytes: ByLabel<Direction>,
     datagrams_dropped: IntCounter,
-    connect_seconds: Histogram,
+    /// Upstreams only.
+    connect_seconds: Option<Histogram>,
     recycle_pending: IntGauge,
 }
 
 impl ComponentMetrics {
-    pub(super) fn new(families: &Families, name: &str, transport: Transport) -> Self {
+    pub(super) fn new(families: &Families, kind: Kind, name: &str, transport: Transport) -> Self {
         let carried = transport.as_str();
         Self {
             ready: families.ready.with_label_values(&[name]),
@@ -34,7 +38,7 @@ impl ComponentMetrics {
             streams: families.streams.with_label_values(&[name]),
             bytes: ByLabel::new(|direction| families.bytes.with_label_values(&[name, direction])),
             datagrams_dropped: families.datagrams_dropped.with_label_values(&[name]),
-            connect_seconds: families.connect_seconds.with_label_values(&[name]),
+            connect_seconds: (kind == Kind::Upstream).then(|| families.connect_seconds.with_label_values(&[name])),
             recycle_pending: families.recycle_pending.with_label_values(&[name]),
         }
     }
@@ -82,9 +86,11 @@ impl ComponentMetrics {
         self.datagrams_dropped.inc();
     }
 
-    /// A dial took this long to succeed.
+    /// A dial of this upstream took so long to succeed.
     pub fn connected_in(&self, took: Duration) {
-        self.connect_seconds.observe(took.as_secs_f64());
+        if let Some(histogram) = &self.connect_seconds {
+            histogram.observe(took.as_secs_f64());
+        }
     }
 
     /// How many connections are still to be recycled.

@@ -17,7 +17,10 @@ pub use component::ComponentMetrics;
 pub use role::RoleMetrics;
 
 use self::families::Families;
-use super::labels::{Label, Material, ReloadResult, Transport};
+use super::{
+    component::Kind,
+    labels::{Label, Material, ReloadResult, Transport},
+};
 
 /// The content type of what [`Metrics::expose`] returns.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -43,8 +46,8 @@ impl Metrics {
     }
 
     /// The handles of a listener or an upstream; its series exist from here on.
-    pub fn component(&self, name: &str, transport: Transport) -> ComponentMetrics {
-        ComponentMetrics::new(&self.families, name, transport)
+    pub fn component(&self, kind: Kind, name: &str, transport: Transport) -> ComponentMetrics {
+        ComponentMetrics::new(&self.families, kind, name, transport)
     }
 
     /// The handles of one material in one role of a component; its series exist from here on.

@@ -55,6 +55,8 @@ pub struct CertificateFacts {
 pub struct Refusal {
     /// Its class.
     pub reason: &'static str,
+    /// The file at fault.
+    pub file: String,
     /// In words for a person, without secrets.
     pub detail: String,
     /// When it happened.
@@ -80,6 +82,8 @@ pub struct MaterialFacts {
     pub certificates: Vec<CertificateFacts>,
     /// The last refusal, also when a good one has come since.
     pub refusal: Option<Refusal>,
+    /// What is odd about the generation in use, each as its class.
+    pub warnings: Vec<&'static str>,
     /// The components that it serves.
     pub used_by: Vec<String>,
 }
@@ -114,6 +118,9 @@ pub struct MaterialRow {
     /// The last refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_refusal: Option<RefusalRow>,
+    /// What is odd about the generation in use.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<&'static str>,
     /// The components that it serves.
     pub used_by: Vec<String>,
     /// How many certificates are in use.
@@ -127,6 +134,8 @@ pub struct MaterialRow {
 pub struct RefusalRow {
     /// Its class.
     pub reason: &'static str,
+    /// The file at fault.
+    pub file: String,
     /// In words.
     pub detail: String,
     /// When it happened.
@@ -153,7 +162,8 @@ pub struct CertificateRow {
 }
 
 impl MaterialFacts {
-    pub(in crate::observe) fn row(&self, now: SystemTime, expiring_share: f64) -> MaterialRow {
+    /// The row for it as of `now`; `expiring_share` is the part of its life left at which it is near its end.
+    pub fn row(&self, now: SystemTime, expiring_share: f64) -> MaterialRow {
         let first_end = self.standing.in_use.map(|life| life.first_end);
         MaterialRow {
             kind: self.kind,
@@ -168,10 +178,12 @@ impl MaterialFacts {
             candidate_rejected: self.standing.refused.is_some(),
             last_refusal: self.refusal.as_ref().map(|refusal| RefusalRow {
                 reason: refusal.reason,
+                file: refusal.file.clone(),
                 detail: refusal.detail.clone(),
                 at: rfc3339(refusal.at),
                 age_seconds: now.duration_since(refusal.at).unwrap_or(Duration::ZERO).as_secs(),
             }),
+            warnings: self.warnings.clone(),
             used_by: self.used_by.clone(),
             certificates_total: self.certificates.len(),
             certificates: self.certificates.iter().take(CERTIFICATES).map(CertificateRow::of).collect(),
