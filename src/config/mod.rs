@@ -22,3 +22,6 @@ pub use document::{Document, parse};
 pub use field::{Field, Located};
 pub use problem::{Problem, Problems, Spot};
 pub use yaml::{MAX_DEPTH, MAX_SIZE};
+
+#[cfg(test)]
+mod tests;

@@ -17,6 +17,7 @@ use super::{
     certificate::{BasicConstraints, Certificate, CertificateFacts},
     chain, key,
     pem::{self, Block, Label},
+    provider::knows_key,
     reason::{Fault, Reason, Warning},
     roles::Roles,
 };
@@ -70,13 +71,10 @@ pub struct Requirements<'a> {
 pub fn build(files: IdentityFiles<'_>, requirements: Requirements<'_>, now: SystemTime) -> Result<Identity, Fault> {
     let (certificate_file, key_file) = (files.certificate.0, files.private_key.0);
     let certificates = certificates(files.certificate.1).map_err(|fault| fault.of_file(certificate_file))?;
-    let key = pem::read(files.private_key.1)
-        .and_then(|blocks| {
-            let block = key::select(&blocks)?;
-            check_strength(&certificates[0])?;
-            key::load(block)
-        })
-        .map_err(|fault| fault.of_file(key_file))?;
+    let blocks = pem::read(files.private_key.1).map_err(|fault| fault.of_file(key_file))?;
+    let block = key::select(&blocks).map_err(|fault| fault.of_file(key_file))?;
+    check_key_kind(&certificates[0]).map_err(|fault| fault.of_file(certificate_file))?;
+    let key = key::load(block).map_err(|fault| fault.of_file(key_file))?;
     check_pair(&certificates, &key).map_err(|fault| fault.of_file(key_file))?;
     checked(certificates, key, requirements, now).map_err(|fault| fault.of_file(certificate_file))
 }
@@ -182,10 +180,14 @@ fn parse_for_chain(block: &Block) -> Result<Certificate, Fault> {
     Ok(certificate)
 }
 
-fn check_strength(certificate: &Certificate) -> Result<(), Fault> {
+/// Whether peers like ours could verify what the leaf's key signs.
+fn check_key_kind(certificate: &Certificate) -> Result<(), Fault> {
     match certificate.rsa_bits {
         Some(bits) if bits < RSA_BITS => {
             Err(Fault::new(Reason::WeakKey, format!("an RSA key of {bits} bits; {RSA_BITS} is the least")))
+        }
+        _ if !knows_key(&certificate.spki) => {
+            Err(Fault::new(Reason::UnsupportedKey, "the leaf's key is of a kind that cannot be verified"))
         }
         _ => Ok(()),
     }

@@ -95,9 +95,13 @@ impl Ca {
 
     /// A list that revokes these serials, from and to so many days from now.
     pub(crate) fn revoke(&self, serials: &[u64], from: i64, to: i64) -> String {
+        self.revoke_serials(serials.iter().map(|serial| SerialNumber::from(*serial)).collect(), from, to)
+    }
+
+    pub(crate) fn revoke_serials(&self, serials: Vec<SerialNumber>, from: i64, to: i64) -> String {
         let (this_update, next_update) = validity(from, to);
-        let revoked = |serial: &u64| RevokedCertParams {
-            serial_number: SerialNumber::from(*serial),
+        let revoked = |serial_number| RevokedCertParams {
+            serial_number,
             revocation_time: this_update,
             reason_code: None,
             invalidity_date: None,
@@ -107,7 +111,7 @@ impl Ca {
             next_update,
             crl_number: SerialNumber::from(1),
             issuing_distribution_point: None,
-            revoked_certs: serials.iter().map(revoked).collect(),
+            revoked_certs: serials.into_iter().map(revoked).collect(),
             key_identifier_method: KeyIdMethod::Sha256,
         }
         .signed_by(&self.issuer)

@@ -69,6 +69,15 @@ pub struct RoutePlan {
 }
 
 impl ListenerPlan {
+    /// Its own client authentication and that of its routes, as far as there is any.
+    pub fn client_auths(&self) -> impl Iterator<Item = &ClientAuth> {
+        let own = match &self.end {
+            ListenerEnd::Quic(tls) => tls.client_auth.as_ref(),
+            ListenerEnd::LoopbackQuic => None,
+        };
+        own.into_iter().chain(self.routes.iter().filter_map(|route| route.client_auth.as_ref()))
+    }
+
     /// The first route that fits a requested server name, with its position.
     pub fn route_for(&self, server_name: Option<&str>) -> Option<(usize, &RoutePlan)> {
         self.routes.iter().enumerate().find(|(_, route)| match (&route.sni, server_name) {

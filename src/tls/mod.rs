@@ -8,7 +8,6 @@ mod alert;
 mod classify;
 mod client;
 mod configs;
-mod limits;
 mod listener;
 mod peer;
 mod server;
@@ -19,10 +18,11 @@ mod tests;
 mod upstream;
 mod verify;
 
+pub use iris_loopback::PeerLimits;
+
 pub use alert::Alert;
 pub use classify::{classify, is_late_handshake_failure};
 pub use configs::{Configs, DeriveError};
-pub use limits::PeerLimits;
 pub use listener::{Chosen, Config, ListenerConfigs, Refused};
 pub use peer::PeerIdentity;
 pub use session::{AcceptOutcome, DialOutcome, accept, initial_only};

@@ -25,3 +25,6 @@ fn with_unit(text: &str) -> Option<(u64, &str)> {
 
 /// What a scalar parser returns.
 pub type Parsed<T> = Result<T, Fault>;
+
+#[cfg(test)]
+mod tests;

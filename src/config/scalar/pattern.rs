@@ -219,3 +219,6 @@ pub fn destination(text: &str) -> Parsed<DestinationRule> {
         )
     })
 }
+
+#[cfg(test)]
+mod tests;

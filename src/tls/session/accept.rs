@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use iris_loopback::PeerLimits;
 use quinn::crypto::rustls::QuicServerConfig;
 use quinn_proto::{
     ConnectionId, Side, TransportError,
@@ -23,7 +24,6 @@ use crate::{
     observe::labels::HandshakeFailure,
     tls::{
         alert::Alert,
-        limits::PeerLimits,
         listener::{Chosen, ListenerConfigs},
         server,
     },

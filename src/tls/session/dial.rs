@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use iris_loopback::PeerLimits;
 use quinn::crypto::rustls::{HandshakeData, QuicClientConfig};
 use quinn_proto::{
     ConnectError, ConnectionId, Side, TransportError,
@@ -13,10 +14,7 @@ use quinn_proto::{
 };
 
 use super::{Learned, VERSION};
-use crate::{
-    observe::labels::HandshakeFailure,
-    tls::{limits::PeerLimits, standing::Standing},
-};
+use crate::{observe::labels::HandshakeFailure, tls::standing::Standing};
 
 /// What became of one dial's handshake.
 #[derive(Debug)]

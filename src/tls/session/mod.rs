@@ -7,13 +7,14 @@ mod hello;
 
 use std::sync::OnceLock;
 
+use iris_loopback::PeerLimits;
 use quinn_proto::{TransportError, crypto::Session};
 
 pub use accept::{AcceptOutcome, accept, initial_only};
 pub use dial::DialOutcome;
 pub(super) use dial::Dialling;
 
-use super::{alert::Alert, limits::PeerLimits, verify::verdict};
+use super::{alert::Alert, verify::verdict};
 use crate::observe::labels::HandshakeFailure;
 
 /// QUIC version 1 (RFC 9000 section 15), the only one spoken with TLS.

@@ -68,18 +68,23 @@ impl Snapshot {
 
 /// Reads all `paths`. Blocks for at most `policy.pause` times `policy.attempts` and the reads themselves.
 pub fn snapshot(paths: &[&Path], policy: ReadPolicy) -> Result<Snapshot, Fault> {
+    settle(policy, || read_all(paths))
+}
+
+/// Reads until what was read can be believed.
+fn settle(policy: ReadPolicy, mut read: impl FnMut() -> Result<Snapshot, Fault>) -> Result<Snapshot, Fault> {
     let mut last: Option<Result<Snapshot, Fault>> = None;
     for attempt in 0..policy.attempts.max(1) {
         if attempt > 0 {
             thread::sleep(policy.pause);
         }
-        let read = read_all(paths);
-        match &read {
+        let now = read();
+        match &now {
             // A directory generation is complete when the link points to it.
-            Ok(snapshot) if snapshot.linked => return read,
-            Ok(snapshot) if last.as_ref().is_some_and(|last| last.as_ref() == Ok(snapshot)) => return read,
-            Err(fault) if is_lasting(fault, last.as_ref()) => return read,
-            _ => last = Some(read),
+            Ok(snapshot) if snapshot.linked => return now,
+            Ok(snapshot) if last.as_ref().is_some_and(|last| last.as_ref() == Ok(snapshot)) => return now,
+            Err(fault) if is_lasting(fault, last.as_ref()) => return now,
+            _ => last = Some(now),
         }
     }
     match last {
@@ -201,5 +206,4 @@ fn names(path: &Path) -> VecDeque<OsString> {
 }
 
 #[cfg(test)]
-#[path = "read_tests.rs"]
 mod tests;
