@@ -2,6 +2,8 @@
 
 use std::{io, net::SocketAddr};
 
+use crate::tls::DeriveError;
+
 /// What keeps the process from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -19,6 +21,6 @@ pub enum StartError {
     #[error("cannot start the workers")]
     Workers(#[source] io::Error),
     /// The crypto configurations cannot be built from valid materials: a fault of Iris.
-    #[error("cannot build the TLS configurations: {0}")]
-    Tls(String),
+    #[error("cannot build the TLS configurations")]
+    Tls(#[source] DeriveError),
 }

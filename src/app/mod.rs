@@ -1,10 +1,8 @@
 //! The only composer: bind everything, run, drain.
 
 mod accept;
-mod describe;
 mod error;
 mod materials;
-mod setup;
 
 use std::{
     net::{SocketAddr, TcpListener},
@@ -27,7 +25,7 @@ use crate::{
     dial::Dialer,
     listen::{loopback::LoopbackListener, quic::QuicListener},
     live::{self, Admission, Order, Registry},
-    material::publish::Publisher,
+    material::{observed, publish::Publisher},
     observe::{Observer, Phase},
     plan::{ListenerEnd, ListenerId, Plan},
     runtime::{DrainSignal, Worker, Workers},
@@ -65,7 +63,7 @@ impl App {
     /// A socket or a thread cannot be had.
     pub fn bind(plan: Plan, drain: DrainSignal) -> Result<Self, StartError> {
         let plan = Arc::new(plan);
-        let observer = Observer::new(setup::setup(&plan));
+        let observer = Observer::new(observed::setup(&plan));
         let workers = Workers::start(plan.workers).map_err(StartError::Workers)?;
         let (publisher, configs) = materials::load(&plan, &observer)?;
         let registry = Arc::new(Registry::default());
