@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use super::Pair;
 use crate::{
-    dial::{DialError, DialRequest, Dialled, Dialer},
+    dial::{DialError, DialRequest, Dialer, Dialled},
     listen::{Arrival, ArrivalEnd, loopback::refuse},
     live::{Admitted, Connection, FarSide, Registry, Ticket},
     observe::{Attempt, Observer, labels::HandshakeFailure},

@@ -2,9 +2,11 @@
 
 mod args;
 mod check;
+mod departures;
 mod exit;
 mod file;
 mod output;
+mod run;
 
 use std::process::ExitCode;
 
@@ -26,6 +28,7 @@ pub fn main() -> ExitCode {
         }
     };
     match arguments.command {
+        Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
     }
     .into()

@@ -37,11 +37,8 @@ impl LoopbackListener {
     /// The socket cannot be bound, or is not loopback and need not be anything else.
     pub fn bind(plan: &Plan, id: ListenerId) -> io::Result<Self> {
         let address = plan.listener(id).address;
-        let listener = Listener::bind_with(
-            address,
-            plan.development.allow_remote_plaintext,
-            plan.transport.socket_buffer,
-        )?;
+        let listener =
+            Listener::bind_with(address, plan.development.allow_remote_plaintext, plan.transport.socket_buffer)?;
         Ok(Self { id, listener })
     }
 

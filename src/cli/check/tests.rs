@@ -147,7 +147,7 @@ fn a_file_that_cannot_be_read_or_is_too_large_is_a_problem() {
         assert!(text::write(&report).contains("cannot read the file: "), "{}", text::write(&report));
     }
     bench.write("iris.yaml", &"#".repeat(2 * crate::config::MAX_SIZE));
-    assert_eq!(bench.report().problems_total, 1);
+    assert_eq!(bench.report().refused.total, 1);
 }
 
 #[test]

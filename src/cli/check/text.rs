@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 
 use super::Report;
 use crate::{
-    config::Problem,
+    cli::file::counted,
     observe::{
         escape,
         status::{MaterialRow, Span},
@@ -22,11 +22,8 @@ pub(super) fn write(report: &Report) -> String {
 }
 
 fn write_report(out: &mut String, report: &Report) -> fmt::Result {
-    for problem in &report.problems {
-        write_problem(out, &report.file, problem)?;
-    }
-    if report.problems_total > report.problems.len() {
-        writeln!(out, "and {} more\n", report.problems_total - report.problems.len())?;
+    if report.refused.total > 0 {
+        return write!(out, "{}", report.refused);
     }
     for material in report.materials.iter().flatten() {
         write_material(out, material)?;
@@ -41,12 +38,11 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
 }
 
 fn write_summary(out: &mut String, report: &Report) -> fmt::Result {
-    write!(out, "{}: ", report.file)?;
-    match (report.problems_total, report.unusable(), &report.materials) {
-        (0, 0, None) => write!(out, "no problems; certificates were not looked at")?,
-        (0, 0, Some(materials)) => write!(out, "no problems; {} usable", counted(materials.len(), "material"))?,
-        (0, unusable, _) => write!(out, "{} cannot be used", counted(unusable, "material"))?,
-        (problems, ..) => write!(out, "{}", counted(problems, "problem"))?,
+    write!(out, "{}: ", report.refused.file)?;
+    match (report.unusable(), &report.materials) {
+        (0, None) => write!(out, "no problems; certificates were not looked at")?,
+        (0, Some(materials)) => write!(out, "no problems; {} usable", counted(materials.len(), "material"))?,
+        (unusable, _) => write!(out, "{} cannot be used", counted(unusable, "material"))?,
     }
     match report.warnings.len() {
         0 => writeln!(out),
@@ -93,26 +89,4 @@ fn write_material(out: &mut String, row: &MaterialRow) -> fmt::Result {
         )?;
     }
     writeln!(out)
-}
-
-/// The place first, in the form that editors and terminals open.
-fn write_problem(out: &mut String, file: &str, problem: &Problem) -> fmt::Result {
-    write!(out, "{file}:")?;
-    if let Some(line) = problem.line {
-        write!(out, "{line}:")?;
-    }
-    if !problem.path.is_empty() {
-        write!(out, " {}:", problem.path)?;
-    }
-    writeln!(out, " {}", problem.message)?;
-    writeln!(out, "    allowed: {}", problem.expected)?;
-    if let Some(hint) = &problem.hint {
-        writeln!(out, "    hint:    {hint}")?;
-    }
-    writeln!(out)
-}
-
-/// A number and its noun.
-fn counted(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }

@@ -1,6 +1,7 @@
 //! What is accepted and worth a second look: departures from the rules of the house, and oddities of materials.
 
-use super::Warning;
+use serde::Serialize;
+
 use crate::{
     observe::{
         labels::{Label, MaterialState},
@@ -8,6 +9,15 @@ use crate::{
     },
     plan::{Plan, StillTrusted, UpstreamEnd, Verification},
 };
+
+/// Something that is accepted and worth a second look.
+#[derive(Debug, Serialize, PartialEq, Eq)]
+pub(super) struct Warning {
+    /// The listener, upstream, material or section that it is about.
+    pub(super) subject: String,
+    /// What is worth a look.
+    pub(super) message: String,
+}
 
 /// Every departure of a plan.
 pub(super) fn of(plan: &Plan) -> Vec<Warning> {
