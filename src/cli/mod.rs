@@ -2,6 +2,7 @@
 
 mod args;
 mod check;
+pub mod demo;
 mod departures;
 mod exit;
 mod file;
