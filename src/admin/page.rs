@@ -3,7 +3,7 @@
 
 use std::fmt::{self, Write as _};
 
-use crate::observe::status::{ComponentRow, ConnectionRow, MaterialRow, Status};
+use crate::observe::status::{ComponentRow, ConnectionRow, MaterialRow, Span, Status};
 
 /// What a browser may do with the page: apply the one style sheet in it, and nothing else.
 pub(super) const POLICY: &str = "default-src 'none'; style-src 'sha256-9n+UuawYYxYwpSuMV6N5jccZiX2wC+5mo9M2kCEM2go='; \
@@ -196,20 +196,5 @@ impl fmt::Display for Escaped<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// Seconds as two units that a person reads at a glance.
-struct Span(u64);
-
-impl fmt::Display for Span {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (days, hours, minutes, seconds) = (self.0 / 86_400, self.0 / 3_600 % 24, self.0 / 60 % 60, self.0 % 60);
-        match (days, hours, minutes) {
-            (0, 0, 0) => write!(f, "{seconds} s"),
-            (0, 0, _) => write!(f, "{minutes} min {seconds} s"),
-            (0, ..) => write!(f, "{hours} h {minutes} min"),
-            _ => write!(f, "{days} d {hours} h"),
-        }
     }
 }

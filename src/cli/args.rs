@@ -8,9 +8,10 @@ use super::exit;
 
 const EXAMPLES: &str = "\
 Examples:
-  iris check --config iris.yaml                 problems of the file, then of the certificates it names
-  iris check --config iris.yaml --config-only   the file alone, where the certificates are not at hand
-  iris check --config iris.yaml --json          the same for machines";
+  iris run --config iris.yaml
+  iris check --config iris.yaml                 the file, then the certificates
+  iris check --config iris.yaml --config-only   the file alone
+  iris check --config iris.yaml --json          for machines";
 
 /// The TLS edge of a pod: Raw QUIC, WebTransport and TLS/h2, with identities and trust that reload while it runs.
 #[derive(Debug, Parser)]
@@ -22,8 +23,18 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
+    /// Serve until SIGTERM or SIGINT; then let connections end, until the drain is over. A second signal ends at once.
+    Run(RunArguments),
     /// List every problem of a configuration and of the certificates that it names.
     Check(CheckArguments),
+}
+
+/// Of `iris run`.
+#[derive(Debug, Args)]
+pub(super) struct RunArguments {
+    /// The configuration file.
+    #[arg(long, short, value_name = "FILE")]
+    pub(super) config: PathBuf,
 }
 
 /// Of `iris check`.

@@ -2,9 +2,12 @@
 
 mod args;
 mod check;
+pub mod demo;
+mod departures;
 mod exit;
 mod file;
 mod output;
+mod run;
 
 use std::process::ExitCode;
 
@@ -26,6 +29,7 @@ pub fn main() -> ExitCode {
         }
     };
     match arguments.command {
+        Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
     }
     .into()

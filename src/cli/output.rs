@@ -10,16 +10,16 @@ pub(super) fn print(text: &str, exit: Exit) -> Exit {
     match settle(out.write_all(text.as_bytes()).and_then(|()| out.flush())) {
         Ok(()) => exit,
         Err(error) => {
-            complain(&format!("cannot write to standard output: {error}"));
+            complain(&format!("iris: cannot write to standard output: {error}"));
             Exit::Problems
         }
     }
 }
 
-/// Writes a line to standard error, for what goes wrong before there is a log.
+/// Writes to standard error, for what goes wrong before there is a log.
 pub(super) fn complain(text: &str) {
     // Nowhere is left to report that this failed.
-    let _ = writeln!(io::stderr().lock(), "iris: {text}");
+    let _ = writeln!(io::stderr().lock(), "{}", text.trim_end());
 }
 
 /// That nobody reads any more is no error.

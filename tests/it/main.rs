@@ -3,6 +3,7 @@
 //! | module | what it holds Iris to |
 //! |---|---|
 //! | `bridge` | streams, codes, closes, limits, datagrams, each way |
+//! | `cli` | the binary: exit codes, signals, a reader that goes away |
 //! | `http3` | HTTP/3 passes through untouched, also in the reverse shape |
 //! | `lossy` | stream identifiers under loss and reordering |
 //! | `mixed` | versions, application protocols, destinations, re-encryption, limits |
@@ -14,6 +15,7 @@
 #![allow(clippy::disallowed_methods, reason = "a test owns its tasks until its runtime ends")]
 
 mod bridge;
+mod cli;
 mod drain;
 mod http3;
 mod lossy;

@@ -22,7 +22,7 @@ use super::{
     labels::{Label, Material, ReloadResult, Transport},
 };
 
-/// The content type of what [`Metrics::expose`] returns.
+/// The content type of what [`Observer::expose`](super::Observer::expose) returns.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// The metrics of one process.

@@ -3,6 +3,7 @@
 mod material;
 
 use std::{
+    fmt,
     net::SocketAddr,
     time::{Duration, SystemTime},
 };
@@ -148,5 +149,21 @@ fn seconds_between(from: SystemTime, to: SystemTime) -> i64 {
     match to.duration_since(from) {
         Ok(after) => seconds(after),
         Err(before) => -seconds(before.duration()),
+    }
+}
+
+/// Seconds as two units that a person reads at a glance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span(pub u64);
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (days, hours, minutes, seconds) = (self.0 / 86_400, self.0 / 3_600 % 24, self.0 / 60 % 60, self.0 % 60);
+        match (days, hours, minutes) {
+            (0, 0, 0) => write!(f, "{seconds} s"),
+            (0, 0, _) => write!(f, "{minutes} min {seconds} s"),
+            (0, ..) => write!(f, "{hours} h {minutes} min"),
+            _ => write!(f, "{days} d {hours} h"),
+        }
     }
 }

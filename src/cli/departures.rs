@@ -1,7 +1,23 @@
-//! What a configuration permits that departs from the rules of the house: allowed, and always said.
+//! What is accepted and worth a second look: departures from the rules of the house, and oddities of materials.
 
-use super::Warning;
-use crate::plan::{Plan, StillTrusted, UpstreamEnd, Verification};
+use serde::Serialize;
+
+use crate::{
+    observe::{
+        labels::{Label, MaterialState},
+        status::{MaterialRow, Span},
+    },
+    plan::{Plan, StillTrusted, UpstreamEnd, Verification},
+};
+
+/// Something that is accepted and worth a second look.
+#[derive(Debug, Serialize, PartialEq, Eq)]
+pub(super) struct Warning {
+    /// The listener, upstream, material or section that it is about.
+    pub(super) subject: String,
+    /// What is worth a look.
+    pub(super) message: String,
+}
 
 /// Every departure of a plan.
 pub(super) fn of(plan: &Plan) -> Vec<Warning> {
@@ -39,4 +55,20 @@ pub(super) fn of(plan: &Plan) -> Vec<Warning> {
         }
     }
     warnings
+}
+
+/// Everything worth a look at one material.
+pub(super) fn of_material(material: &MaterialRow) -> Vec<Warning> {
+    let mut messages: Vec<String> =
+        material.warnings.iter().map(|class| format!("{class} (docs/materials.md)")).collect();
+    if material.state == MaterialState::Expiring.as_str()
+        && let Some(left) = material.expires_in_seconds
+    {
+        messages.push(format!("ends in {}, less than a fifth of its life", Span(left.unsigned_abs())));
+    }
+    if material.used_by.is_empty() {
+        messages.push("no listener or upstream uses it".to_owned());
+    }
+    let subject = format!("{} {}", material.kind.as_str(), material.name);
+    messages.into_iter().map(|message| Warning { subject: subject.clone(), message }).collect()
 }
