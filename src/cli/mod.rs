@@ -1,8 +1,32 @@
 //! The commands, their output and their exit codes.
 
+mod args;
+mod check;
+mod exit;
+mod file;
+mod output;
+
 use std::process::ExitCode;
 
-/// Runs the command line and returns the exit code.
+use clap::Parser;
+
+use self::{
+    args::{Arguments, Command},
+    exit::Exit,
+};
+
+/// Runs the command line of the process and returns the exit code.
 pub fn main() -> ExitCode {
-    ExitCode::SUCCESS
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(problem) => {
+            // Help and version go to standard output and are no failure. A reader that went away is none either.
+            let _ = problem.print();
+            return if problem.use_stderr() { Exit::Usage } else { Exit::Success }.into();
+        }
+    };
+    match arguments.command {
+        Command::Check(arguments) => check::run(&arguments),
+    }
+    .into()
 }

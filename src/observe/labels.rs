@@ -7,6 +7,9 @@ pub trait Label: Copy + 'static {
 
     /// The value as it stands in metrics, logs and status.
     fn as_str(self) -> &'static str;
+
+    /// Its position in [`Label::ALL`], so that a table of handles needs no search.
+    fn index(self) -> usize;
 }
 
 macro_rules! labels {
@@ -24,6 +27,10 @@ macro_rules! labels {
                 match self {
                     $(Self::$variant => $text,)+
                 }
+            }
+
+            fn index(self) -> usize {
+                self as usize
             }
         }
     };

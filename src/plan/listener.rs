@@ -2,10 +2,10 @@
 
 use std::net::SocketAddr;
 
-use super::{DnsPattern, IdentityId, NamePatterns, TrustId, UpstreamId};
+use super::{ClientAuthMode, DnsPattern, IdentityId, NamePatterns, TrustId, UpstreamId};
 
 /// One listener.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListenerPlan {
     /// Its name, which is also its `component` label.
     pub name: String,
@@ -18,7 +18,7 @@ pub struct ListenerPlan {
 }
 
 /// What a listener speaks.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListenerEnd {
     /// `quic://`
     Quic(ListenerTls),
@@ -27,7 +27,7 @@ pub enum ListenerEnd {
 }
 
 /// TLS of an accepting end.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListenerTls {
     /// Chosen by SNI against the certificates' names; the first is the default. Never empty.
     pub identities: Vec<IdentityId>,
@@ -57,17 +57,8 @@ pub struct ClientAuth {
     pub allow: Option<NamePatterns>,
 }
 
-/// Whether a peer may come without a certificate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ClientAuthMode {
-    /// It may not.
-    Required,
-    /// It may; a certificate that it shows is judged all the same.
-    Optional,
-}
-
 /// One rule of a listener that names an upstream.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoutePlan {
     /// The server name that the peer (or component) asked for. `None`: any, also none at all.
     pub sni: Option<DnsPattern>,
@@ -78,6 +69,15 @@ pub struct RoutePlan {
 }
 
 impl ListenerPlan {
+    /// Its own client authentication and that of its routes, as far as there is any.
+    pub fn client_auths(&self) -> impl Iterator<Item = &ClientAuth> {
+        let own = match &self.end {
+            ListenerEnd::Quic(tls) => tls.client_auth.as_ref(),
+            ListenerEnd::LoopbackQuic => None,
+        };
+        own.into_iter().chain(self.routes.iter().filter_map(|route| route.client_auth.as_ref()))
+    }
+
     /// The first route that fits a requested server name, with its position.
     pub fn route_for(&self, server_name: Option<&str>) -> Option<(usize, &RoutePlan)> {
         self.routes.iter().enumerate().find(|(_, route)| match (&route.sni, server_name) {

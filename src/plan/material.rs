@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use super::{DnsPattern, TrustId};
 
 /// One identity: a certificate chain and its private key.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdentityPlan {
     /// Its name.
     pub name: String,
@@ -30,7 +30,7 @@ pub enum IdentitySource {
 }
 
 /// What a replacement must satisfy.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Expectation {
     /// Names that the leaf must cover.
     pub names: Vec<DnsPattern>,
@@ -39,7 +39,7 @@ pub struct Expectation {
 }
 
 /// One trust bundle.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustPlan {
     /// Its name.
     pub name: String,

@@ -1,22 +1,31 @@
 //! What runs: no choices left, nothing optional that the runtime needs.
 //!
-//! [`compile`](compile::compile) turns a [`Document`](crate::config::Document) into a [`Plan`], or into every problem at
+//! [`compile()`] turns a [`Document`](crate::config::Document) into a [`Plan`], or into every problem at
 //! once. References by name have become indices here, so nothing later can miss one.
 
+mod compile;
 pub mod listener;
 pub mod material;
-pub mod pattern;
 pub mod settings;
 pub mod upstream;
 
-pub use listener::{AlpnPolicy, ClientAuth, ClientAuthMode, ListenerEnd, ListenerPlan, ListenerTls, RoutePlan};
+pub use compile::{compile, from_yaml};
+pub use listener::{AlpnPolicy, ClientAuth, ListenerEnd, ListenerPlan, ListenerTls, RoutePlan};
 pub use material::{Expectation, IdentityPlan, IdentitySource, StillTrusted, TrustPlan};
-pub use pattern::{DestinationRule, DestinationRules, DnsPattern, NamePatterns, UriPattern};
-pub use settings::{AdminPlan, Development, Limits, LogFormat, LogPlan, Timeouts, TransportSettings};
-pub use upstream::{Destination, HostPort, ServerNameRule, UpstreamEnd, UpstreamPlan, UpstreamTls, Verification};
+pub use settings::{AdminPlan, Development, Limits, LogPlan, ReloadSettings, Timeouts, TransportSettings};
+pub use upstream::{Destination, UpstreamEnd, UpstreamPlan, UpstreamTls, Verification};
+
+pub use crate::config::{
+    scalar::{
+        address::ServerName as ServerNameRule,
+        host::{HostPort, is_dns_name},
+        pattern::{self, DestinationRule, DestinationRules, DnsPattern, NamePatterns, UriPattern},
+    },
+    section::{listener::ClientAuthMode, settings::LogFormat},
+};
 
 /// A whole configuration, ready to run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// The operator's HTTP.
     pub admin: AdminPlan,
@@ -32,6 +41,8 @@ pub struct Plan {
     pub timeouts: Timeouts,
     /// Settings of the QUIC transport.
     pub transport: TransportSettings,
+    /// How changed files are found.
+    pub reload: ReloadSettings,
     /// Identities, indexed by [`IdentityId`].
     pub identities: Vec<IdentityPlan>,
     /// Trust bundles, indexed by [`TrustId`].

@@ -2,6 +2,8 @@
 
 use std::{net::SocketAddr, time::Duration};
 
+use super::LogFormat;
+
 /// The operator's HTTP.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AdminPlan {
@@ -20,15 +22,6 @@ pub struct LogPlan {
     pub format: LogFormat,
     /// `error`, `warn`, `info`, `debug` or `trace`.
     pub level: tracing::Level,
-}
-
-/// Log format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogFormat {
-    /// For people.
-    Text,
-    /// One JSON object a line.
-    Json,
 }
 
 impl Default for LogPlan {
@@ -116,5 +109,27 @@ pub struct TransportSettings {
 impl Default for TransportSettings {
     fn default() -> Self {
         Self { segmentation_offload: true, socket_buffer: 2 * 1024 * 1024 }
+    }
+}
+
+/// How changed files are found. From complete on disk to in use for every new connection, and for every old one to
+/// be closed or made again, `poll`, `debounce_max` and the `spread` of a trust bundle add up to 25 s at the most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReloadSettings {
+    /// Between two looks at the contents of all files: the guarantee.
+    pub poll: Duration,
+    /// Quiet after an event before the files are read: the speed.
+    pub debounce: Duration,
+    /// How long events in a row can put the reading off.
+    pub debounce_max: Duration,
+}
+
+impl Default for ReloadSettings {
+    fn default() -> Self {
+        Self {
+            poll: Duration::from_secs(10),
+            debounce: Duration::from_millis(100),
+            debounce_max: Duration::from_secs(1),
+        }
     }
 }

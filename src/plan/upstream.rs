@@ -1,11 +1,11 @@
 //! Where Iris dials.
 
-use std::{fmt, net::SocketAddr};
+use std::net::SocketAddr;
 
-use super::{DestinationRules, IdentityId, TrustId};
+use super::{DestinationRules, HostPort, IdentityId, ServerNameRule, TrustId};
 
 /// One upstream.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpstreamPlan {
     /// Its name, which is also its `component` label.
     pub name: String,
@@ -14,7 +14,7 @@ pub struct UpstreamPlan {
 }
 
 /// What an upstream speaks.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UpstreamEnd {
     /// `quic://`
     Quic {
@@ -28,7 +28,7 @@ pub enum UpstreamEnd {
 }
 
 /// The place to dial.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Destination {
     /// The file says.
     Fixed(HostPort),
@@ -36,27 +36,8 @@ pub enum Destination {
     Requested(DestinationRules),
 }
 
-/// A host, name or IP literal, and a port.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct HostPort {
-    /// A DNS name in lower case, or an IP literal without brackets.
-    pub host: String,
-    /// The port, never 0.
-    pub port: u16,
-}
-
-impl fmt::Display for HostPort {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.host.contains(':') {
-            write!(f, "[{}]:{}", self.host, self.port)
-        } else {
-            write!(f, "{}:{}", self.host, self.port)
-        }
-    }
-}
-
 /// TLS of an opening end.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpstreamTls {
     /// How the peer's certificate is judged.
     pub verification: Verification,
@@ -73,13 +54,4 @@ pub enum Verification {
     Trust(TrustId),
     /// Not at all: `development.allow_unverified_peers` only.
     Disabled,
-}
-
-/// Which server name an upstream is asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ServerNameRule {
-    /// The one that the component (or, from a secured listener, the peer) asked for.
-    Requested,
-    /// Always this one: a DNS name in lower case or an IP literal.
-    Fixed(String),
 }

@@ -1,1 +1,11 @@
 //! The seam that all bridges use: streams, datagrams, close.
+
+pub mod close;
+pub mod config;
+pub mod session;
+pub mod socket;
+pub mod stream;
+
+pub use close::{Close, Code};
+pub use session::Session;
+pub use stream::{RecvHalf, SendHalf};

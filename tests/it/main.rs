@@ -1,7 +1,23 @@
 //! One integration binary; its table of contents.
 //!
-//! | module | proves |
+//! | module | what it holds Iris to |
 //! |---|---|
-//! | [`structure`] | the house stands as ARCHITECTURE.md says: imports, owners, sizes, prose |
+//! | `bridge` | streams, codes, closes, limits, datagrams, each way |
+//! | `http3` | HTTP/3 passes through untouched, also in the reverse shape |
+//! | `lossy` | stream identifiers under loss and reordering |
+//! | `mixed` | versions, application protocols, destinations, re-encryption, limits |
+//! | `refused` | who is refused, with which reason |
+//! | `drain` | stopping |
+//! | `structure` | the house stands as ARCHITECTURE.md says: imports, owners, sizes, prose |
 
+// Each helper serves some of the tests, and tokio's own spawn is what tests use.
+#![allow(clippy::disallowed_methods, reason = "a test owns its tasks until its runtime ends")]
+
+mod bridge;
+mod drain;
+mod http3;
+mod lossy;
+mod mixed;
+mod refused;
 mod structure;
+mod support;

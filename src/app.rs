@@ -1,1 +1,0 @@
-//! The only composer: bind everything, run, drain.

@@ -1,0 +1,26 @@
+//! What keeps the process from starting.
+
+use std::{io, net::SocketAddr};
+
+use crate::tls::DeriveError;
+
+/// What keeps the process from starting.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A socket cannot be bound.
+    #[error("{what}: cannot bind {address}")]
+    Bind {
+        /// `listener NAME`, `admin.listen` or `admin.scrape`.
+        what: String,
+        /// The address of the configuration.
+        address: SocketAddr,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A worker, or the sockets that it dials from, cannot be made.
+    #[error("cannot start the workers")]
+    Workers(#[source] io::Error),
+    /// The crypto configurations cannot be built from valid materials: a fault of Iris.
+    #[error("cannot build the TLS configurations")]
+    Tls(#[source] DeriveError),
+}

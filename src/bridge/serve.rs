@@ -1,0 +1,151 @@
+//! From an arrival to its end: dial, settle, relay, record.
+
+use std::{sync::Arc, time::Instant};
+
+use iris_loopback::Answer;
+use tokio::time::timeout;
+
+use super::Pair;
+use crate::{
+    dial::{DialError, DialRequest, Dialled, Dialer},
+    listen::{Arrival, ArrivalEnd, loopback::refuse},
+    live::{Admitted, Connection, FarSide, Registry, Ticket},
+    observe::{Attempt, Observer, labels::HandshakeFailure},
+    plan::{Limits, Plan, UpstreamId},
+    runtime::Tasks,
+    tls,
+    transport::{
+        Code, Session,
+        config::{StreamLimits, connection_window, loopback},
+    },
+};
+
+/// What every connection of one worker needs.
+pub struct Bridge {
+    /// The configuration that runs.
+    pub plan: Arc<Plan>,
+    /// Who is connected.
+    pub registry: Arc<Registry>,
+    /// Metrics and records.
+    pub observer: Arc<Observer>,
+    /// Dials on this worker.
+    pub dialer: Dialer,
+    /// The tasks of this worker.
+    pub tasks: Tasks,
+}
+
+/// Carries an arrival to its upstream and relays until one of them has enough. `admitted` is its room, which it gives
+/// back at the end.
+pub async fn serve(bridge: &Bridge, arrival: Arrival, mut attempt: Attempt, mut admitted: Admitted) {
+    let plan = &*bridge.plan;
+    let upstream_id = plan.listener(arrival.listener).routes[arrival.route].upstream;
+    let upstream = bridge.observer.upstream(upstream_id.0).clone();
+    let mut entry = Connection::new(arrival.listener, upstream_id, arrival.peer, arrival.standing.clone());
+    entry.server_name.clone_from(&arrival.server_name);
+    let ticket = bridge.registry.enter(entry);
+    let began = Instant::now();
+    let dialled = match dial(bridge, upstream_id, &arrival, &ticket).await {
+        Ok(dialled) => dialled,
+        Err(NotDialled::ArrivalGone(why)) => return attempt.fail(HandshakeFailure::Protocol, &why),
+        Err(NotDialled::Failed(error)) => {
+            let reason = error.reason;
+            turn_away(arrival, &error);
+            let no = matches!(reason, HandshakeFailure::DestinationNotAllowed | HandshakeFailure::NotReady);
+            let say = if no { Attempt::refuse_dial } else { Attempt::fail_dial };
+            return say(attempt, &upstream, reason, &error.detail);
+        }
+    };
+    let dialled_in = began.elapsed();
+    attempt.facts().alpn = dialled.alpn.clone();
+    let accepted = match settle(plan, arrival, &dialled).await {
+        Ok(accepted) => accepted,
+        Err((reason, detail)) => {
+            dialled.session.close(&Code::FarSideLost.close());
+            return attempt.fail(reason, &detail);
+        }
+    };
+    admitted.handshake_done();
+    let record = attempt.established(&upstream, dialled_in);
+    let (standing, alpn) = (dialled.standing, dialled.alpn);
+    // Not set before: an entry is dialled for once.
+    let _ = ticket.connection().far.set(FarSide { standing, alpn, traffic: record.traffic().clone() });
+    let pair = Pair {
+        accepted,
+        dialled: dialled.session,
+        traffic: record.traffic().clone(),
+        close_grace: plan.timeouts.close_grace,
+    };
+    let end = pair.run(&bridge.tasks, &ticket).await;
+    record.end(end.ending());
+}
+
+enum NotDialled {
+    ArrivalGone(String),
+    Failed(DialError),
+}
+
+async fn dial(bridge: &Bridge, to: UpstreamId, arrival: &Arrival, ticket: &Ticket) -> Result<Dialled, NotDialled> {
+    let limits = &arrival.limits;
+    let request = DialRequest {
+        server_name: arrival.server_name.as_deref(),
+        alpn: &arrival.alpn,
+        destination: arrival.destination.as_deref(),
+        peer: arrival.info(),
+        streams: mirror(limits, &bridge.plan.limits),
+        datagram_size: arrival.datagram_size(),
+    };
+    tokio::select! { biased;
+        order = ticket.ordered() => {
+            if let ArrivalEnd::Established(session) = &arrival.end {
+                session.close(&order.close);
+            }
+            Err(NotDialled::ArrivalGone(String::from_utf8_lossy(&order.close.reason).into_owned()))
+        }
+        why = gone(&arrival.end) => Err(NotDialled::ArrivalGone(why)),
+        dialled = bridge.dialer.dial(to, &request) => dialled.map_err(NotDialled::Failed),
+    }
+}
+
+fn mirror(limits: &iris_loopback::PeerLimits, most: &Limits) -> StreamLimits {
+    StreamLimits::mirroring(limits.bidi_streams, limits.uni_streams, most)
+}
+
+/// Completes when there is nobody left to dial for.
+async fn gone(end: &ArrivalEnd) -> String {
+    match end {
+        ArrivalEnd::Established(session) => format!("gone before the upstream was there: {}", session.closed().await),
+        // It waits for an answer and cannot say anything.
+        ArrivalEnd::Held(_) => std::future::pending().await,
+    }
+}
+
+fn turn_away(arrival: Arrival, error: &DialError) {
+    match arrival.end {
+        ArrivalEnd::Established(session) => session.close(&error.close()),
+        ArrivalEnd::Held(pending) => {
+            refuse(*pending, error.reason, error.to_string());
+        }
+    }
+}
+
+/// Brings the accepted side to what the far side permits.
+async fn settle(plan: &Plan, arrival: Arrival, dialled: &Dialled) -> Result<Session, (HandshakeFailure, String)> {
+    let far = mirror(&dialled.limits, &plan.limits);
+    match arrival.end {
+        ArrivalEnd::Established(session) => {
+            // It was given the initial limits before the far side's were known.
+            let limits = StreamLimits::INITIAL.raised_to(far);
+            session.permit_streams(limits.bidi, limits.uni, connection_window(limits, plan.limits.stream_window));
+            Ok(session)
+        }
+        ArrivalEnd::Held(pending) => {
+            let answer = Answer { alpn: dialled.alpn.clone(), datagrams: dialled.session.datagram_size().into() };
+            let failed = |error: quinn::ConnectionError| (tls::classify(&error, None), format!("component: {error}"));
+            let connecting = pending.accept(answer, loopback(plan, far)).map_err(failed)?;
+            match timeout(plan.timeouts.handshake, connecting).await {
+                Ok(connected) => connected.map(Session::from).map_err(failed),
+                Err(_) => Err((HandshakeFailure::Timeout, "the component did not complete the handshake".into())),
+            }
+        }
+    }
+}

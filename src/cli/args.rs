@@ -1,0 +1,72 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use super::exit;
+
+const EXAMPLES: &str = "\
+Examples:
+  iris check --config iris.yaml                 problems of the file, then of the certificates it names
+  iris check --config iris.yaml --config-only   the file alone, where the certificates are not at hand
+  iris check --config iris.yaml --json          the same for machines";
+
+/// The TLS edge of a pod: Raw QUIC, WebTransport and TLS/h2, with identities and trust that reload while it runs.
+#[derive(Debug, Parser)]
+#[command(name = "iris", version, after_help = after_help(), disable_help_subcommand = true)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// List every problem of a configuration and of the certificates that it names.
+    Check(CheckArguments),
+}
+
+/// Of `iris check`.
+#[derive(Debug, Args)]
+pub(super) struct CheckArguments {
+    /// The configuration file.
+    #[arg(long, short, value_name = "FILE")]
+    pub(super) config: PathBuf,
+    /// Look at the file alone, not at the certificates that it names.
+    #[arg(long)]
+    pub(super) config_only: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+fn after_help() -> String {
+    format!("{EXAMPLES}\n\n{}", exit::TABLE)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_example_parses() {
+        let examples = EXAMPLES.lines().skip(1).map(|line| line.trim().split("   ").next().unwrap());
+        for example in examples {
+            Arguments::try_parse_from(example.split_whitespace())
+                .unwrap_or_else(|problem| panic!("{example}: {problem}"));
+        }
+    }
+
+    #[test]
+    fn help_has_the_exit_codes() {
+        let help = Arguments::command().render_help().to_string();
+        assert!(help.contains("Exit codes:") && help.contains("iris check --config iris.yaml"), "{help}");
+    }
+}

@@ -1,0 +1,87 @@
+//! Identities and trust bundles.
+
+use std::{path::PathBuf, time::Duration};
+
+use crate::config::{
+    field::{Field, Located},
+    scalar::{
+        path,
+        pattern::{self, DnsPattern},
+        word,
+    },
+    walk::Fields,
+};
+
+/// One of `identities`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// PEM chain, leaf first.
+    pub certificate: Field<PathBuf>,
+    /// PEM private key.
+    pub private_key: Field<PathBuf>,
+    /// Both in one PEM file.
+    pub bundle: Field<PathBuf>,
+    /// What a replacement must satisfy.
+    pub expect: Field<Expect>,
+}
+
+/// `expect` of an identity
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expect {
+    /// Names that the leaf must cover.
+    pub names: Field<Vec<Located<DnsPattern>>>,
+    /// A trust bundle, by name, that the chain must reach.
+    pub chains_to: Field<String>,
+}
+
+/// One of `trust`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trust {
+    /// PEM file of the anchors.
+    pub bundle: Field<PathBuf>,
+    /// PEM files of revocation lists.
+    pub revocation_lists: Field<Vec<Located<PathBuf>>>,
+    /// What becomes of live connections.
+    pub on_contraction: Field<OnContraction>,
+}
+
+/// `on_contraction` of a trust bundle
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OnContraction {
+    /// Of those that are still trusted.
+    pub still_trusted: Field<StillTrusted>,
+    /// The window of a recycle.
+    pub spread: Field<Duration>,
+}
+
+/// What becomes of connections that are still trusted after a contraction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StillTrusted {
+    /// They are closed, and made again under the new generation.
+    Recycle,
+    /// They stay.
+    Keep,
+}
+
+pub(in crate::config) fn identity(fields: &Fields<'_>) -> Identity {
+    Identity {
+        certificate: fields.text("certificate", path::parse),
+        private_key: fields.text("private_key", path::parse),
+        bundle: fields.text("bundle", path::parse),
+        expect: fields.section("expect", |fields| Expect {
+            names: fields.list("names", pattern::dns),
+            chains_to: fields.text("chains_to", word::name),
+        }),
+    }
+}
+
+pub(in crate::config) fn trust(fields: &Fields<'_>) -> Trust {
+    Trust {
+        bundle: fields.text("bundle", path::parse),
+        revocation_lists: fields.list("revocation_lists", path::parse),
+        on_contraction: fields.section("on_contraction", |fields| OnContraction {
+            still_trusted: fields.choice("still_trusted", &[StillTrusted::Recycle, StillTrusted::Keep]),
+            spread: fields.duration("spread"),
+        }),
+    }
+}

@@ -1,0 +1,3 @@
+mod docs;
+mod problem;
+mod yaml;

@@ -1,0 +1,119 @@
+//! Whom a role believes: a trust bundle and the revocation lists beside it. The one place where chains are judged, at
+//! handshakes, by expectations, and again when trust shrinks.
+
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use rustls::pki_types::{CertificateDer, UnixTime};
+use webpki::{EndEntityCert, Error, KeyUsage, VerifiedPath};
+
+use super::{generation::Generation, provider::algorithms, revocation::RevocationLists, trust::TrustBundle};
+
+/// A trust bundle and its revocation lists, each of one generation.
+#[derive(Debug, Clone)]
+pub struct Authority {
+    name: String,
+    trust: Arc<Generation<TrustBundle>>,
+    revocation: Option<Arc<Generation<RevocationLists>>>,
+}
+
+/// What a peer's certificate must be good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Usage {
+    /// `serverAuth`
+    Server,
+    /// `clientAuth`
+    Client,
+}
+
+impl Authority {
+    /// The authority over `trust`, which bears `name` in the configuration.
+    pub fn new(
+        name: &str,
+        trust: Arc<Generation<TrustBundle>>,
+        revocation: Option<Arc<Generation<RevocationLists>>>,
+    ) -> Self {
+        Self { name: name.to_owned(), trust, revocation }
+    }
+
+    /// The name of the bundle in the configuration.
+    pub fn trust_name(&self) -> &str {
+        &self.name
+    }
+
+    /// The bundle.
+    pub fn trust(&self) -> &Arc<Generation<TrustBundle>> {
+        &self.trust
+    }
+
+    /// The revocation lists, where the configuration names some.
+    pub fn revocation(&self) -> Option<&Arc<Generation<RevocationLists>>> {
+        self.revocation.as_ref()
+    }
+
+    /// Whether a chain reaches an anchor that is valid at `now`, keeping to its path length, with no certificate of it
+    /// revoked. Returns the anchor's position in [`TrustBundle::anchors`].
+    ///
+    /// `now` is the time of the handshake, also when the question is asked again later: validity is checked before
+    /// the issuer, so that any later time would hide whether the issuer is still trusted.
+    pub fn verify(
+        &self,
+        leaf: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        usage: Usage,
+        now: UnixTime,
+    ) -> Result<usize, Error> {
+        let leaf = EndEntityCert::try_from(leaf)?;
+        let roots = &self.trust.value.roots.roots;
+        let usage = match usage {
+            Usage::Server => KeyUsage::server_auth(),
+            Usage::Client => KeyUsage::client_auth(),
+        };
+        let acceptable = |path: &VerifiedPath<'_>| self.accept(path, now).map(|_| ());
+        let path = leaf.verify_for_usage(algorithms(), roots, intermediates, now, usage, None, Some(&acceptable))?;
+        self.accept(&path, now)
+    }
+
+    /// What webpki leaves to its caller: the anchor's own validity and path length, and revocation.
+    fn accept(&self, path: &VerifiedPath<'_>, now: UnixTime) -> Result<usize, Error> {
+        let trust = &self.trust.value;
+        let position =
+            trust.roots.roots.iter().position(|root| std::ptr::eq(root, path.anchor())).ok_or(Error::UnknownIssuer)?;
+        let anchor = &trust.anchors[position];
+        let (not_before, not_after) = (unix(anchor.facts.not_before), unix(anchor.facts.not_after));
+        if now < not_before {
+            return Err(Error::CertNotValidYet { time: now, not_before });
+        }
+        if now > not_after {
+            return Err(Error::CertExpired { time: now, not_after });
+        }
+        // Self-issued certificates do not count (RFC 5280 section 4.2.1.9).
+        let between = path.intermediate_certificates().filter(|ca| ca.issuer() != ca.subject()).count();
+        if anchor.path_len.is_some_and(|limit| between > usize::try_from(limit).unwrap_or(usize::MAX)) {
+            return Err(Error::PathLenConstraintViolated);
+        }
+        if let Some(lists) = &self.revocation {
+            check_revocation(&lists.value, path)?;
+        }
+        Ok(position)
+    }
+}
+
+fn check_revocation(lists: &RevocationLists, path: &VerifiedPath<'_>) -> Result<(), Error> {
+    let certificates = std::iter::once(&**path.end_entity()).chain(path.intermediate_certificates());
+    let keys = path.intermediate_certificates().map(webpki::Cert::subject_public_key_info);
+    let keys = keys.chain(std::iter::once(webpki::spki_for_anchor(path.anchor())));
+    for (certificate, key) in certificates.zip(keys) {
+        let contents = super::der::expect(super::der::SEQUENCE, &key).ok_or(Error::BadDer)?.0.contents;
+        if lists.is_revoked(certificate.issuer(), contents, certificate.serial()) {
+            return Err(Error::CertRevoked);
+        }
+    }
+    Ok(())
+}
+
+fn unix(time: SystemTime) -> UnixTime {
+    UnixTime::since_unix_epoch(time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO))
+}

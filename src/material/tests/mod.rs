@@ -1,0 +1,8 @@
+//! Tests of the folder as a whole; those of one file stand beside it.
+
+mod authority;
+mod corpus;
+mod documentation;
+mod identity;
+mod loading;
+mod trust;

@@ -1,0 +1,4 @@
+//! Real handshakes between quinn endpoints of this process.
+
+mod accepting;
+mod rig;

@@ -1,0 +1,106 @@
+//! The TLS configuration of one upstream, and what one dial makes of it.
+
+use std::{fmt, sync::Arc};
+
+use rustls::ClientConfig;
+
+use super::{
+    client,
+    configs::DeriveError,
+    server::QUIC_VERSIONS,
+    session::{DialOutcome, Dialling},
+    standing::Standing,
+    verify::{ServerVerifier, Unverified},
+};
+use crate::{
+    material::{Authority, Generations},
+    plan::{Plan, ServerNameRule, UpstreamTls, Verification},
+};
+
+/// The TLS configuration of one upstream.
+pub struct UpstreamConfigs {
+    server_name: ServerNameRule,
+    base: ClientConfig,
+    authority: Option<Authority>,
+    standing: Standing,
+}
+
+impl UpstreamConfigs {
+    /// The configuration of an upstream, or `None` while one of its materials is missing.
+    pub(super) fn derive(
+        plan: &Plan,
+        tls: &UpstreamTls,
+        generations: &Generations,
+    ) -> Result<Option<Self>, DeriveError> {
+        let identity = match tls.identity {
+            Some(id) => match generations.identity(id) {
+                Some(generation) => Some((id, generation.clone())),
+                None => return Ok(None),
+            },
+            None => None,
+        };
+        let authority = match tls.verification {
+            Verification::Trust(id) => match generations.authority(plan, id) {
+                Some(authority) => Some((id, authority)),
+                None => return Ok(None),
+            },
+            Verification::Disabled => None,
+        };
+        let standing = Standing::new(
+            identity.as_ref().map(|(id, generation)| (*id, &**generation)),
+            authority.as_ref().map(|(id, authority)| (*id, authority)),
+        );
+        let authority = authority.map(|(_, authority)| authority);
+        let certified = identity.map(|(_, generation)| generation.value.certified.clone());
+        let base = match &authority {
+            Some(authority) => {
+                client::config(Arc::new(ServerVerifier::new(authority.clone())), certified, QUIC_VERSIONS)?
+            }
+            None => client::config(Arc::new(Unverified), certified, QUIC_VERSIONS)?,
+        };
+        Ok(Some(Self { server_name: tls.server_name.clone(), base, authority, standing }))
+    }
+
+    /// The crypto of one dial that offers the application protocols `alpn` in this order (none: no extension), and
+    /// what will be known of it. Each protocol has 1 to 255 bytes (RFC 7301 section 3.1); with any other the dial
+    /// fails as one without a protocol in common.
+    pub fn dial(&self, alpn: &[Vec<u8>]) -> (Arc<dyn quinn::crypto::ClientConfig>, Arc<DialOutcome>) {
+        let outcome = Arc::new(DialOutcome::new(self.standing));
+        let mut config = self.base.clone();
+        config.alpn_protocols = alpn.to_vec();
+        (Arc::new(Dialling::new(config, outcome.clone())), outcome)
+    }
+
+    /// Which server name is asked for.
+    pub fn server_name_rule(&self) -> &ServerNameRule {
+        &self.server_name
+    }
+
+    /// The name to ask for, given what the other side asked Iris for. `None` when the rule is to pass that on and
+    /// there was none.
+    pub fn server_name<'a>(&'a self, requested: Option<&'a str>) -> Option<&'a str> {
+        match &self.server_name {
+            ServerNameRule::Requested => requested,
+            ServerNameRule::Fixed(name) => Some(name),
+        }
+    }
+
+    /// Whom it believes. `None` where nothing is verified.
+    pub fn authority(&self) -> Option<&Authority> {
+        self.authority.as_ref()
+    }
+
+    /// The generations that its dials stand on.
+    pub fn standing(&self) -> Standing {
+        self.standing
+    }
+}
+
+impl fmt::Debug for UpstreamConfigs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UpstreamConfigs")
+            .field("server_name", &self.server_name)
+            .field("standing", &self.standing)
+            .finish_non_exhaustive()
+    }
+}

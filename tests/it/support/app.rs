@@ -1,0 +1,79 @@
+//! The app, as `iris run` runs it, on a thread of its own.
+
+use std::{net::SocketAddr, sync::Arc, thread::JoinHandle, time::Duration, time::SystemTime};
+
+use iris::{
+    app::App,
+    observe::Observer,
+    plan,
+    runtime::drain::{self, DrainTrigger},
+};
+
+/// A running Iris. Dropping it drains it at once.
+pub(crate) struct Iris {
+    addresses: Vec<(String, SocketAddr)>,
+    observer: Arc<Observer>,
+    trigger: DrainTrigger,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Iris {
+    /// Runs what `yaml` says.
+    pub(crate) fn start(yaml: &str) -> Self {
+        let plan = plan::from_yaml(yaml).unwrap_or_else(|problems| panic!("{problems}\n{yaml}"));
+        let names: Vec<_> = plan.listeners.iter().map(|listener| listener.name.clone()).collect();
+        let (trigger, signal) = drain::channel();
+        let app = App::bind(plan, signal).unwrap();
+        let addresses = names.into_iter().map(|name| (name.clone(), app.address(&name).unwrap())).collect();
+        let observer = app.observer().clone();
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(app.serve());
+        });
+        Self { addresses, observer, trigger, thread: Some(thread) }
+    }
+
+    /// Where a listener is bound.
+    pub(crate) fn address(&self, listener: &str) -> SocketAddr {
+        let found = self.addresses.iter().find(|(name, _)| name == listener);
+        found.unwrap_or_else(|| panic!("no listener {listener}")).1
+    }
+
+    /// The value of one series, written as in the exposition: `name{label="value",...}`.
+    pub(crate) fn metric(&self, series: &str) -> f64 {
+        let text = self.observer.expose(SystemTime::now());
+        let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("no series {series} in\n{text}")).parse().unwrap()
+    }
+
+    /// How many handshakes failed for this reason at this component.
+    pub(crate) fn failures(&self, component: &str, reason: &str) -> u64 {
+        self.metric(&format!("iris_handshake_failures_total{{component=\"{component}\",reason=\"{reason}\"}}")) as u64
+    }
+
+    pub(crate) fn observer(&self) -> &Arc<Observer> {
+        &self.observer
+    }
+
+    /// Begins the drain, to be over within `time`.
+    pub(crate) fn begin_drain(&self, time: Duration) {
+        self.trigger.begin(time);
+    }
+
+    /// Whether it has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+}
+
+impl Drop for Iris {
+    fn drop(&mut self) {
+        self.trigger.begin(Duration::ZERO);
+        if let Some(thread) = self.thread.take() {
+            let outcome = thread.join();
+            if !std::thread::panicking() {
+                outcome.expect("the app must not panic");
+            }
+        }
+    }
+}

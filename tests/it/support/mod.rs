@@ -1,0 +1,9 @@
+//! Helpers: a throwaway PKI, the app on port 0, peers and components.
+
+pub(crate) mod app;
+pub(crate) mod component;
+pub(crate) mod forwarder;
+pub(crate) mod peer;
+pub(crate) mod pki;
+pub(crate) mod tunnel;
+pub(crate) mod wait;

@@ -1,0 +1,92 @@
+//! Secured peers: plain quinn with rustls, as the components have today.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use quinn::{
+    ClientConfig, Connection, ConnectionError, Endpoint, EndpointConfig, ServerConfig, TransportConfig,
+    crypto::rustls::{QuicClientConfig, QuicServerConfig},
+};
+use rustls::{RootCertStore, crypto::aws_lc_rs, server::WebPkiClientVerifier};
+
+use super::pki::{Ca, Leaf};
+
+/// What a peer is like. Each test changes what it is about.
+#[derive(Clone)]
+pub(crate) struct PeerSpec {
+    pub(crate) alpn: Vec<Vec<u8>>,
+    pub(crate) transport: Arc<TransportConfig>,
+}
+
+impl Default for PeerSpec {
+    fn default() -> Self {
+        Self { alpn: Vec::new(), transport: Arc::new(transport(|_| ())) }
+    }
+}
+
+impl PeerSpec {
+    pub(crate) fn alpn(protocols: &[&str]) -> Self {
+        Self { alpn: protocols.iter().map(|protocol| protocol.as_bytes().to_vec()).collect(), ..Self::default() }
+    }
+
+    pub(crate) fn transport(change: impl FnOnce(&mut TransportConfig)) -> Self {
+        Self { transport: Arc::new(transport(change)), ..Self::default() }
+    }
+}
+
+/// quinn's defaults, changed.
+pub(crate) fn transport(change: impl FnOnce(&mut TransportConfig)) -> TransportConfig {
+    let mut config = TransportConfig::default();
+    change(&mut config);
+    config
+}
+
+/// A client that trusts `ca` and shows `identity` when asked.
+pub(crate) fn client_config(ca: &Ca, identity: Option<&Leaf>, spec: &PeerSpec) -> ClientConfig {
+    let mut roots = RootCertStore::empty();
+    roots.add(ca.certificate()).unwrap();
+    let builder = rustls::ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .unwrap()
+        .with_root_certificates(roots);
+    let mut tls = match identity {
+        Some(leaf) => builder.with_client_auth_cert(leaf.chain.clone(), leaf.key_der()).unwrap(),
+        None => builder.with_no_client_auth(),
+    };
+    tls.alpn_protocols.clone_from(&spec.alpn);
+    let mut config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).unwrap()));
+    config.transport_config(spec.transport.clone());
+    config
+}
+
+/// A client endpoint on any port.
+pub(crate) fn client_endpoint() -> Endpoint {
+    Endpoint::client("127.0.0.1:0".parse().unwrap()).unwrap()
+}
+
+/// Connects with a throwaway endpoint.
+pub(crate) async fn connect(to: SocketAddr, name: &str, config: ClientConfig) -> Result<Connection, ConnectionError> {
+    client_endpoint().connect_with(config, to, name).unwrap().await
+}
+
+/// A server that shows `identity`, and asks clients for a certificate of `client_ca` when there is one.
+pub(crate) fn server(identity: &Leaf, client_ca: Option<&Ca>, spec: &PeerSpec) -> Endpoint {
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let builder = rustls::ServerConfig::builder_with_provider(provider.clone())
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .unwrap();
+    let builder = match client_ca {
+        None => builder.with_no_client_auth(),
+        Some(ca) => {
+            let mut roots = RootCertStore::empty();
+            roots.add(ca.certificate()).unwrap();
+            let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build().unwrap();
+            builder.with_client_cert_verifier(verifier)
+        }
+    };
+    let mut tls = builder.with_single_cert(identity.chain.clone(), identity.key_der()).unwrap();
+    tls.alpn_protocols.clone_from(&spec.alpn);
+    let mut config = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls).unwrap()));
+    config.transport_config(spec.transport.clone());
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    Endpoint::new(EndpointConfig::default(), Some(config), socket, Arc::new(quinn::TokioRuntime)).unwrap()
+}

@@ -1,0 +1,126 @@
+//! A throwaway PKI.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    KeyUsagePurpose, SanType,
+};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use time::OffsetDateTime;
+
+/// A certificate authority.
+pub(crate) struct Ca {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+}
+
+/// A leaf with its key and the chain that it is shown with.
+pub(crate) struct Leaf {
+    pub(crate) chain: Vec<CertificateDer<'static>>,
+    pub(crate) chain_pem: String,
+    key: KeyPair,
+}
+
+/// What a leaf is to be.
+pub(crate) struct LeafSpec {
+    names: Vec<SanType>,
+    not_before: OffsetDateTime,
+    not_after: OffsetDateTime,
+}
+
+impl LeafSpec {
+    /// With these DNS names, URIs or IP addresses, valid for a day.
+    pub(crate) fn named(names: &[&str]) -> Self {
+        let now = OffsetDateTime::now_utc();
+        let san = |name: &&str| {
+            if let Ok(address) = name.parse() {
+                SanType::IpAddress(address)
+            } else if name.contains("://") {
+                SanType::URI((*name).try_into().unwrap())
+            } else {
+                SanType::DnsName((*name).try_into().unwrap())
+            }
+        };
+        Self {
+            names: names.iter().map(san).collect(),
+            not_before: now - Duration::from_secs(3600),
+            not_after: now + Duration::from_secs(86_400),
+        }
+    }
+
+    /// Over since an hour.
+    pub(crate) fn expired(mut self) -> Self {
+        self.not_after = OffsetDateTime::now_utc() - Duration::from_secs(3600);
+        self.not_before = self.not_after - Duration::from_secs(3600);
+        self
+    }
+
+    /// Valid from `start` seconds from now to `end` seconds from now.
+    #[allow(dead_code, reason = "for the tests of validity")]
+    pub(crate) fn valid(mut self, start: i64, end: i64) -> Self {
+        let now = OffsetDateTime::now_utc();
+        self.not_before = now + time::Duration::seconds(start);
+        self.not_after = now + time::Duration::seconds(end);
+        self
+    }
+}
+
+impl Ca {
+    pub(crate) fn new(name: &str) -> Self {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let key = KeyPair::generate().unwrap();
+        Self { issuer: CertifiedIssuer::self_signed(params, key).unwrap() }
+    }
+
+    pub(crate) fn certificate(&self) -> CertificateDer<'static> {
+        self.issuer.der().clone()
+    }
+
+    pub(crate) fn pem(&self) -> String {
+        self.issuer.pem()
+    }
+
+    /// A leaf for server and client use, valid for a day.
+    pub(crate) fn leaf(&self, names: &[&str]) -> Leaf {
+        self.issue(LeafSpec::named(names))
+    }
+
+    pub(crate) fn issue(&self, spec: LeafSpec) -> Leaf {
+        let mut params = CertificateParams::default();
+        params.distinguished_name = rcgen::DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, "leaf");
+        params.subject_alt_names = spec.names;
+        params.not_before = spec.not_before;
+        params.not_after = spec.not_after;
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+        params.use_authority_key_identifier_extension = true;
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        Leaf { chain: vec![certificate.der().clone()], chain_pem: certificate.pem(), key }
+    }
+}
+
+impl Leaf {
+    pub(crate) fn key_der(&self) -> PrivateKeyDer<'static> {
+        PrivatePkcs8KeyDer::from(self.key.serialize_der()).into()
+    }
+
+    pub(crate) fn key_pem(&self) -> String {
+        self.key.serialize_pem()
+    }
+
+    /// Writes `NAME.crt` and `NAME.key`.
+    pub(crate) fn write(&self, directory: &Path, name: &str) -> (PathBuf, PathBuf) {
+        let (certificate, key) = (directory.join(format!("{name}.crt")), directory.join(format!("{name}.key")));
+        std::fs::write(&certificate, &self.chain_pem).unwrap();
+        std::fs::write(&key, self.key_pem()).unwrap();
+        (certificate, key)
+    }
+}
