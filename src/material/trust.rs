@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    hash::Hash,
     sync::Arc,
     time::SystemTime,
 };
@@ -64,8 +65,8 @@ impl TrustBundle {
 
 impl Anchor {
     /// What makes it the anchor that it is. The same CA issued again, with the same key and constraints, is the same.
-    fn substance(&self) -> (&[u8], &[u8], Option<&[u8]>, Option<u32>) {
-        (&self.subject, &self.spki, self.name_constraints.as_deref(), self.path_len)
+    fn substance(&self) -> impl Eq + Hash {
+        (&self.subject, &self.spki, &self.name_constraints, self.path_len)
     }
 
     /// Whether it counts at `now`.
