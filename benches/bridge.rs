@@ -37,8 +37,12 @@ const BODY: [u8; 256] = [1; 256];
 fn main() {
     let rounds = argument("--rounds").unwrap_or(5);
     let bench = Bench::set_up();
-    println!("bulk {} MiB echoed, {ROUND_TRIPS} requests one by one, {} requests {CONCURRENT} at a time, {} bytes each; {rounds} rounds",
-        BULK >> 20, CONCURRENT * STREAMS_EACH, BODY.len());
+    println!(
+        "bulk {} MiB echoed, {ROUND_TRIPS} requests one by one, {} requests {CONCURRENT} at a time, {} bytes each; {rounds} rounds",
+        BULK >> 20,
+        CONCURRENT * STREAMS_EACH,
+        BODY.len()
+    );
     let mut table: Vec<Vec<Figures>> = bench.contestants.iter().map(|_| Vec::new()).collect();
     for round in 1..=rounds {
         for ((name, address), figures) in bench.contestants.iter().zip(&mut table) {
@@ -47,12 +51,18 @@ fn main() {
             figures.push(measured);
         }
     }
-    println!("\nmedian                                {:>12} {:>12} {:>10} {:>10} {:>14}", "Gbit/s", "streams/s", "p50", "p99", "CPU a stream");
+    println!(
+        "\nmedian                                {:>12} {:>12} {:>10} {:>10} {:>14}",
+        "Gbit/s", "streams/s", "p50", "p99", "CPU a stream"
+    );
     let medians: Vec<_> = table.iter().map(|figures| Figures::median(figures)).collect();
     for ((name, _), median) in bench.contestants.iter().zip(&medians) {
         println!("{name:<36} {}", median.row());
     }
-    println!("\nratio to direct                       {:>12} {:>12} {:>10} {:>10} {:>14}", "bulk", "streams", "p50", "p99", "CPU a stream");
+    println!(
+        "\nratio to direct                       {:>12} {:>12} {:>10} {:>10} {:>14}",
+        "bulk", "streams", "p50", "p99", "CPU a stream"
+    );
     for ((name, _), median) in bench.contestants.iter().zip(&medians).skip(1) {
         println!("{name:<36} {}", median.ratios(&medians[0]));
     }

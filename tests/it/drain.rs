@@ -22,7 +22,8 @@ async fn at_the_deadline_both_sides_are_closed_with_the_drain_code() {
     for way in WAYS {
         let tunnel = Tunnel::plain(way).await;
         tunnel.iris.begin_drain(Duration::from_millis(200));
-        let (near, far) = within("both closes", async { tokio::join!(tunnel.near.closed(), tunnel.far.closed()) }).await;
+        let (near, far) =
+            within("both closes", async { tokio::join!(tunnel.near.closed(), tunnel.far.closed()) }).await;
         assert_eq!((code(near), code(far)), (0x4952_4900, 0x4952_4900), "{way:?}");
         until("the app to end", || tunnel.iris.has_ended()).await;
     }
@@ -50,7 +51,8 @@ async fn while_draining_new_ones_are_refused_and_readiness_is_off() {
     tunnel.iris.begin_drain(Duration::from_secs(3600));
     let not_ready = || !tunnel.iris.observer().readiness(std::time::SystemTime::now()).is_ready();
     until("readiness to be off", not_ready).await;
-    let error = within("a refusal", Caller::new().connect(tunnel.iris.address("out"), hello("peer.test"))).await.unwrap_err();
+    let error =
+        within("a refusal", Caller::new().connect(tunnel.iris.address("out"), hello("peer.test"))).await.unwrap_err();
     assert!(error.to_string().contains("draining"), "{error}");
     tunnel.near.close(0_u32.into(), b"");
     until("the app to end", || tunnel.iris.has_ended()).await;

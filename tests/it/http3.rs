@@ -24,7 +24,10 @@ async fn serve(connection: Connection) {
             while let Some(mut data) = stream.recv_data().await.unwrap() {
                 body.extend_from_slice(&data.copy_to_bytes(data.remaining()));
             }
-            stream.send_response(Response::builder().status(200).header("x-seen", "yes").body(()).unwrap()).await.unwrap();
+            stream
+                .send_response(Response::builder().status(200).header("x-seen", "yes").body(()).unwrap())
+                .await
+                .unwrap();
             stream.send_data(Bytes::from(body)).await.unwrap();
             stream.finish().await.unwrap();
         });

@@ -151,7 +151,7 @@ fn words(result: Result<Connection, ConnectionError>) -> String {
 
 #[tokio::test]
 async fn c10_a_dial_that_fails_is_a_failed_connect_with_a_reason() {
-    let (ca, stranger) = (Ca::new("ca"), Ca::new("ca"));
+    let (ca, stranger) = (Ca::new("ca"), Ca::new("stranger"));
     let trusted = "tls: { trust: peers, server_name: requested, identity: client }";
     let listen = |leaf, client_ca, alpn: &[&str]| peer::server(&leaf, client_ca, &PeerSpec::alpn(alpn));
     let dial = |server: &quinn::Endpoint| format!("dial: 'quic://{}', {trusted}", server.local_addr().unwrap());
