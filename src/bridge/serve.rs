@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use super::Pair;
 use crate::{
-    dial::{DialError, DialRequest, Dialled, Dialer},
+    dial::{DialError, DialRequest, Dialer, Dialled},
     listen::{Arrival, ArrivalEnd, loopback::refuse},
     live::{Admitted, Connection, FarSide, Registry, Ticket},
     observe::{Attempt, Observer, labels::HandshakeFailure},
@@ -40,7 +40,7 @@ pub async fn serve(bridge: &Bridge, arrival: Arrival, mut attempt: Attempt, mut 
     let plan = &*bridge.plan;
     let upstream_id = plan.listener(arrival.listener).routes[arrival.route].upstream;
     let upstream = bridge.observer.upstream(upstream_id.0).clone();
-    let mut entry = Connection::new(arrival.listener, upstream_id, arrival.peer, arrival.standing.clone());
+    let mut entry = Connection::new(arrival.listener, upstream_id, arrival.peer, arrival.standing);
     entry.server_name.clone_from(&arrival.server_name);
     let ticket = bridge.registry.enter(entry);
     let began = Instant::now();

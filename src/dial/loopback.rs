@@ -8,7 +8,7 @@ use std::{
 use iris_loopback::{ClientHello, HandshakeData};
 use quinn::Endpoint;
 
-use super::{Dialled, DialRequest, Failure};
+use super::{DialRequest, Dialled, Failure};
 use crate::{
     observe::labels::HandshakeFailure,
     plan::Plan,

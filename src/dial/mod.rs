@@ -9,7 +9,7 @@ pub mod resolve;
 use std::{io, sync::Arc};
 
 pub use error::DialError;
-pub use request::{Dialled, DialRequest};
+pub use request::{DialRequest, Dialled};
 
 use crate::{
     material::publish::Reader,

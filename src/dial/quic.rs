@@ -11,7 +11,7 @@ use quinn::{ClientConfig, Connection, Endpoint, EndpointConfig, TokioRuntime};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
-    Dialled, DialRequest, Failure,
+    DialRequest, Dialled, Failure,
     resolve::{addresses, destination, share},
 };
 use crate::{

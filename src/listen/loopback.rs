@@ -37,11 +37,8 @@ impl LoopbackListener {
     /// The socket cannot be bound, or is not loopback and need not be anything else.
     pub fn bind(plan: &Plan, id: ListenerId) -> io::Result<Self> {
         let address = plan.listener(id).address;
-        let listener = Listener::bind_with(
-            address,
-            plan.development.allow_remote_plaintext,
-            plan.transport.socket_buffer,
-        )?;
+        let listener =
+            Listener::bind_with(address, plan.development.allow_remote_plaintext, plan.transport.socket_buffer)?;
         Ok(Self { id, listener })
     }
 
@@ -72,7 +69,7 @@ impl LoopbackListener {
     pub fn read(&self, plan: &Plan, pending: Pending) -> Result<Arrival, Refused> {
         let peer = pending.remote_address();
         let (hello, limits) = match (pending.hello(), pending.limits()) {
-            (Ok(hello), Some(limits)) => (hello.clone(), limits.clone()),
+            (Ok(hello), Some(limits)) => (hello.clone(), *limits),
             (Err(error), _) => {
                 return Err(refuse(pending, HandshakeFailure::Protocol, format!("unreadable hello: {error}")));
             }
