@@ -73,7 +73,11 @@ async fn follow(shared: &Shared, side: Side, error: ConnectionError, grace: Dura
     let close = Close::passed_on(&error);
     tokio::select! { biased;
         order = ticket.ordered() => flow.to.close(&order.close),
-        _ = timeout(grace, flow.work.idle()) => flow.to.close(&close),
+        _ = timeout(grace, flow.work.idle()) => {
+            // What was only just queued, resets above all, goes out first: its driver waits for its turn on this worker.
+            tokio::task::yield_now().await;
+            flow.to.close(&close);
+        }
         _ = flow.to.closed() => {}
     }
     PairEnd::Closed { side, error }

@@ -70,7 +70,7 @@ pub(super) async fn relay(mut from: RecvHalf, mut to: SendHalf, count: impl Fn(u
                     Err(WriteError::Stopped(code)) => return after_stop(Ok(Some(code)), from, to),
                     Err(_) => return Outcome::Held { from, to },
                 },
-                reset = from.received_reset(), if resettable => match reset {
+                reset = from.reset_while_waiting(), if resettable => match reset {
                     Ok(Some(code)) => {
                         to.reset(code);
                         return Outcome::Cut;

@@ -40,7 +40,7 @@ pub async fn serve(bridge: &Bridge, arrival: Arrival, mut attempt: Attempt, mut 
     let plan = &*bridge.plan;
     let upstream_id = plan.listener(arrival.listener).routes[arrival.route].upstream;
     let upstream = bridge.observer.upstream(upstream_id.0).clone();
-    let mut entry = Connection::new(arrival.listener, upstream_id, arrival.peer, arrival.standing.clone());
+    let mut entry = Connection::new(arrival.listener, upstream_id, arrival.peer, arrival.standing);
     entry.server_name.clone_from(&arrival.server_name);
     let ticket = bridge.registry.enter(entry);
     let began = Instant::now();

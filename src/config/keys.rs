@@ -88,6 +88,7 @@ pub const TIMEOUTS: Section = Section {
         Key::new("connect", Kind::Duration { min: ms(10), max: s(300) }).default("10s"),
         Key::new("idle", Kind::Duration { min: s(1), max: s(3600) }).default("30s"),
         Key::new("keep_alive", Kind::Duration { min: ms(100), max: s(1800) }).default("10s"),
+        Key::new("loopback_idle", Kind::Duration { min: ms(100), max: s(3600) }).default("15s"),
         Key::new("close_grace", Kind::Duration { min: ms(0), max: s(60) }).default("3s"),
         Key::new("drain", Kind::Duration { min: ms(10), max: s(3600) }).default("30s"),
     ],

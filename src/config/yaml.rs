@@ -177,7 +177,8 @@ impl Builder<'_> {
 
     fn syntax(&self, error: &ScanError) -> Stop {
         // The parser's own words, which repeat no more of the file than one character.
-        let message = format!("not YAML: {} (column {})", error.info(), error.marker().col() + 1);
+        let info: String = error.info().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+        let message = format!("not YAML: {info} (column {})", error.marker().col() + 1);
         self.report(error.marker().line(), Fault::new(message, "YAML 1.2"));
         Stop
     }

@@ -69,7 +69,7 @@ impl LoopbackListener {
     pub fn read(&self, plan: &Plan, pending: Pending) -> Result<Arrival, Refused> {
         let peer = pending.remote_address();
         let (hello, limits) = match (pending.hello(), pending.limits()) {
-            (Ok(hello), Some(limits)) => (hello.clone(), limits.clone()),
+            (Ok(hello), Some(limits)) => (hello.clone(), *limits),
             (Err(error), _) => {
                 return Err(refuse(pending, HandshakeFailure::Protocol, format!("unreadable hello: {error}")));
             }

@@ -15,6 +15,7 @@ use super::{
     der::{self, Signed},
     provider::sha256,
     reason::{Fault, Reason},
+    roles::Roles,
 };
 
 /// What may be told of a certificate.
@@ -167,6 +168,17 @@ impl Certificate {
     /// Whether subject and issuer are the same name.
     pub(crate) fn is_self_issued(&self) -> bool {
         self.subject == self.issuer
+    }
+
+    /// What its extended key usage lacks for these roles, if it bears one (RFC 5280 section 4.2.1.12).
+    pub(crate) fn lacks_usage(&self, roles: Roles) -> Option<&'static str> {
+        let usage = self.extended_usage?;
+        match (roles.server && !usage.server, roles.client && !usage.client) {
+            (true, _) => Some("serverAuth, and a listener shows it"),
+            (_, true) => Some("clientAuth, and an upstream shows it"),
+            _ if !usage.server && !usage.client => Some("both serverAuth and clientAuth"),
+            _ => None,
+        }
     }
 
     /// The signed envelope.

@@ -1,20 +1,35 @@
 //! The certificates behind a leaf: put in order, each signed by the next.
 
 use super::{
-    certificate::Certificate,
+    certificate::{BasicConstraints, Certificate},
     provider::{self, SignatureFault},
     reason::{Fault, Reason, Warning},
+    roles::Roles,
 };
+
+/// The most that a chain may weigh, in bytes: a Certificate message has to fit a handshake (RFC 8446 section 4.4.2), and
+/// rustls takes 64 KiB of one.
+const WEIGHT_LIMIT: usize = 60_000;
+
+/// The certificates of an identity as they will be served.
+pub(crate) struct Chain {
+    pub(crate) certificates: Vec<Certificate>,
+    /// How many of them lead upwards from the leaf, itself included. Behind those stand roots of others.
+    pub(crate) linked: usize,
+    pub(crate) warnings: Vec<Warning>,
+}
 
 /// Orders `certificates`, leaf first, and verifies every link. What certifies nothing is an error, unless it is a root,
 /// which peers ignore: that stays, at the end.
-pub(crate) fn order(certificates: Vec<Certificate>) -> Result<(Vec<Certificate>, Vec<Warning>), Fault> {
-    let mut warnings = Vec::new();
-    let given: Vec<String> = certificates.iter().map(|certificate| certificate.facts.sha256.clone()).collect();
-    let mut rest = without_duplicates(certificates);
-    if rest.len() < given.len() {
-        warnings.push(Warning::ChainExtra);
+pub(crate) fn order(certificates: Vec<Certificate>) -> Result<Chain, Fault> {
+    let weight: usize = certificates.iter().map(|certificate| certificate.der.len()).sum();
+    if weight > WEIGHT_LIMIT {
+        let detail = format!("{weight} bytes of certificates; a handshake carries {WEIGHT_LIMIT}");
+        return Err(Fault::new(Reason::TooManyCertificates, detail));
     }
+    let given: Vec<_> = certificates.iter().map(|certificate| certificate.der.clone()).collect();
+    let mut rest = without_duplicates(certificates);
+    let mut extra = rest.len() < given.len();
     let mut chain = vec![rest.remove(0)];
     while let Some(next) = issuer_of(chain.last().expect("it begins with the leaf"), &rest)? {
         chain.push(rest.remove(next));
@@ -27,19 +42,39 @@ pub(crate) fn order(certificates: Vec<Certificate>) -> Result<(Vec<Certificate>,
         );
         return Err(Fault::new(Reason::ChainBroken, detail));
     }
-    if !rest.is_empty() {
-        warnings.push(Warning::ChainExtra);
-    }
+    let linked = chain.len();
+    extra |= !rest.is_empty();
     chain.extend(rest);
-    let in_order = chain.iter().map(|certificate| &certificate.facts.sha256);
-    if in_order.ne(given.iter().take(chain.len())) && !warnings.contains(&Warning::ChainExtra) {
+    let mut warnings = Vec::new();
+    if extra {
+        warnings.push(Warning::ChainExtra);
+    } else if chain.iter().map(|certificate| &certificate.der).ne(&given) {
         warnings.push(Warning::ChainReordered);
     }
     if chain.len() == 1 && !chain[0].is_self_issued() {
         warnings.push(Warning::IncompleteChain);
     }
-    warnings.dedup();
-    Ok((chain, warnings))
+    Ok(Chain { certificates: chain, linked, warnings })
+}
+
+/// Whether those that sign others may, and for these roles.
+pub(crate) fn check_issuers(chain: &Chain, roles: Roles) -> Result<(), Fault> {
+    for (below, issuer) in chain.certificates[1..chain.linked].iter().enumerate() {
+        let fault = |reason, what: &str| Err(Fault::new(reason, format!("\"{}\" {what}", issuer.facts.subject)));
+        let BasicConstraints::Ca { path_len } = issuer.constraints else {
+            return fault(Reason::NotACa, "signs another certificate and is no CA");
+        };
+        if issuer.key_usage.is_some_and(|usage| !usage.cert_sign) {
+            return fault(Reason::KeyUsage, "signs another certificate without keyCertSign");
+        }
+        if path_len.is_some_and(|limit| below > usize::try_from(limit).unwrap_or(usize::MAX)) {
+            return fault(Reason::ChainBroken, "permits fewer CAs below it (RFC 5280 section 4.2.1.9)");
+        }
+        if let Some(lacks) = issuer.lacks_usage(roles) {
+            return fault(Reason::ExtKeyUsage, &format!("has an extended key usage that lacks {lacks}"));
+        }
+    }
+    Ok(())
 }
 
 fn without_duplicates(certificates: Vec<Certificate>) -> Vec<Certificate> {

@@ -61,7 +61,7 @@ pub struct Generations {
 
 /// One material, read and found good.
 #[derive(Debug)]
-pub enum Material {
+pub enum Built {
     /// An identity.
     Identity(Identity),
     /// The anchors of a bundle.
@@ -109,17 +109,17 @@ impl Generations {
 
     /// These, with `outcome` in place of what there was of one material: a good one is its next generation, a refusal
     /// stands beside the last good one.
-    pub fn record(&mut self, id: MaterialId, outcome: Result<Material, Rejection>, read_at: SystemTime) {
+    pub fn record(&mut self, id: MaterialId, outcome: Result<Built, Rejection>, read_at: SystemTime) {
         match (id, outcome) {
             (id, Err(rejection)) => {
                 self.rejections.insert(id, rejection);
                 return;
             }
-            (MaterialId::Identity(id), Ok(Material::Identity(value))) => {
+            (MaterialId::Identity(id), Ok(Built::Identity(value))) => {
                 advance(&mut self.identities, id, value, read_at);
             }
-            (MaterialId::Trust(id), Ok(Material::Trust(value))) => advance(&mut self.trust, id, value, read_at),
-            (MaterialId::Revocation(id), Ok(Material::Revocation(value))) => {
+            (MaterialId::Trust(id), Ok(Built::Trust(value))) => advance(&mut self.trust, id, value, read_at),
+            (MaterialId::Revocation(id), Ok(Built::Revocation(value))) => {
                 advance(&mut self.revocation, id, value, read_at);
             }
             (id, Ok(_)) => unreachable!("{id:?} was built as another kind"),

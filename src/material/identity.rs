@@ -15,7 +15,8 @@ use rustls::{
 use super::{
     authority::{Authority, Usage},
     certificate::{BasicConstraints, Certificate, CertificateFacts},
-    chain, key,
+    chain::{self, Chain},
+    key,
     pem::{self, Block, Label},
     provider::knows_key,
     reason::{Fault, Reason, Warning},
@@ -85,15 +86,16 @@ fn checked(
     requirements: Requirements<'_>,
     now: SystemTime,
 ) -> Result<Identity, Fault> {
-    for certificate in &certificates {
-        chain::check_signature_algorithm(certificate).or_else(|fault| {
-            // A root's signature on itself is verified by nobody.
-            if certificate.is_self_issued() { Ok(()) } else { Err(fault) }
-        })?;
+    // What a root says of itself is verified by nobody.
+    for certificate in certificates.iter().filter(|certificate| !certificate.is_self_issued()) {
+        check_key_kind(certificate)?;
+        chain::check_signature_algorithm(certificate)?;
     }
     check_leaf(&certificates[0], requirements.roles)?;
-    let (certificates, mut warnings) = chain::order(certificates)?;
-    check_validity(&certificates, now)?;
+    let chain = chain::order(certificates)?;
+    check_validity(&chain.certificates, now)?;
+    chain::check_issuers(&chain, requirements.roles)?;
+    let Chain { certificates, mut warnings, .. } = chain;
     let leaf = &certificates[0];
     if leaf.facts.names.dns.iter().any(|name| !is_dns_name(name.strip_prefix("*.").unwrap_or(name))) {
         warnings.push(Warning::OddName);
@@ -180,14 +182,19 @@ fn parse_for_chain(block: &Block) -> Result<Certificate, Fault> {
     Ok(certificate)
 }
 
-/// Whether peers like ours could verify what the leaf's key signs.
+/// Whether peers like ours could verify what a key signs.
 fn check_key_kind(certificate: &Certificate) -> Result<(), Fault> {
     match certificate.rsa_bits {
         Some(bits) if bits < RSA_BITS => {
-            Err(Fault::new(Reason::WeakKey, format!("an RSA key of {bits} bits; {RSA_BITS} is the least")))
+            let subject = &certificate.facts.subject;
+            Err(Fault::new(
+                Reason::WeakKey,
+                format!("\"{subject}\" has an RSA key of {bits} bits; {RSA_BITS} is the least"),
+            ))
         }
         _ if !knows_key(&certificate.spki) => {
-            Err(Fault::new(Reason::UnsupportedKey, "the leaf's key is of a kind that cannot be verified"))
+            let detail = format!("the key of \"{}\" is of a kind that cannot be verified", certificate.facts.subject);
+            Err(Fault::new(Reason::UnsupportedKey, detail))
         }
         _ => Ok(()),
     }
@@ -220,18 +227,10 @@ fn check_leaf(leaf: &Certificate, roles: Roles) -> Result<(), Fault> {
     if leaf.key_usage.is_some_and(|usage| !usage.digital_signature) {
         return Err(Fault::new(Reason::KeyUsage, "key usage without digitalSignature (RFC 8446 section 4.4.2.2)"));
     }
-    if let Some(usage) = leaf.extended_usage {
-        let lacks = match (roles.server && !usage.server, roles.client && !usage.client) {
-            (true, _) => Some("serverAuth, and a listener shows it"),
-            (_, true) => Some("clientAuth, and an upstream shows it"),
-            _ if !usage.server && !usage.client => Some("both serverAuth and clientAuth"),
-            _ => None,
-        };
-        if let Some(lacks) = lacks {
-            return Err(Fault::new(Reason::ExtKeyUsage, format!("extended key usage lacks {lacks}")));
-        }
+    match leaf.lacks_usage(roles) {
+        Some(lacks) => Err(Fault::new(Reason::ExtKeyUsage, format!("extended key usage lacks {lacks}"))),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn check_validity(chain: &[Certificate], now: SystemTime) -> Result<(), Fault> {

@@ -3,7 +3,7 @@
 use std::{path::Path, time::SystemTime};
 
 use super::{
-    generation::{Generations, Material, MaterialId},
+    generation::{Built, Generations, MaterialId},
     identity::{self, IdentityFiles, Requirements},
     read::{self, ReadPolicy, Snapshot},
     reason::{Fault, Rejection, Warning},
@@ -25,12 +25,7 @@ pub fn load(plan: &Plan, now: SystemTime) -> Generations {
 
 /// Reads, parses and checks one material. What it is judged by (the bundle of an expectation, the anchors of a list) is
 /// taken from `generations`.
-pub fn load_one(
-    plan: &Plan,
-    generations: &Generations,
-    id: MaterialId,
-    now: SystemTime,
-) -> Result<Material, Rejection> {
+pub fn load_one(plan: &Plan, generations: &Generations, id: MaterialId, now: SystemTime) -> Result<Built, Rejection> {
     let files = source::files(plan, id);
     let snapshot = read::snapshot(&files, ReadPolicy::default());
     snapshot
@@ -45,13 +40,13 @@ pub fn build(
     id: MaterialId,
     snapshot: &Snapshot,
     now: SystemTime,
-) -> Result<Material, Fault> {
+) -> Result<Built, Fault> {
     match id {
         MaterialId::Identity(id) => build_identity(plan, generations, id, snapshot, now),
         MaterialId::Trust(_) => {
             let mut bundle = trust::build(&snapshot.files[0], now)?;
             bundle.warnings.extend(mounted_plainly(snapshot));
-            Ok(Material::Trust(bundle))
+            Ok(Built::Trust(bundle))
         }
         MaterialId::Revocation(id) => build_revocation(plan, generations, id, snapshot, now),
     }
@@ -63,7 +58,7 @@ fn build_identity(
     id: IdentityId,
     snapshot: &Snapshot,
     now: SystemTime,
-) -> Result<Material, Fault> {
+) -> Result<Built, Fault> {
     let paths = source::files(plan, MaterialId::Identity(id));
     let file = |position: usize| (paths[position], snapshot.files[position].as_slice());
     let expect = &plan.identity(id).expect;
@@ -76,7 +71,7 @@ fn build_identity(
     let files = IdentityFiles { certificate: file(0), private_key: file(paths.len() - 1) };
     let mut identity = identity::build(files, requirements, now)?;
     identity.warnings.extend(mounted_plainly(snapshot));
-    Ok(Material::Identity(identity))
+    Ok(Built::Identity(identity))
 }
 
 fn build_revocation(
@@ -85,7 +80,7 @@ fn build_revocation(
     id: TrustId,
     snapshot: &Snapshot,
     now: SystemTime,
-) -> Result<Material, Fault> {
+) -> Result<Built, Fault> {
     let Some(trust) = generations.trust(id) else {
         return Err(Fault::new(super::Reason::TrustUnavailable, "the bundle beside it is not loaded"));
     };
@@ -94,7 +89,7 @@ fn build_revocation(
         let paths: Vec<&Path> = source::files(plan, MaterialId::Revocation(id));
         fault.of_file(paths[position])
     })?;
-    Ok(Material::Revocation(lists))
+    Ok(Built::Revocation(lists))
 }
 
 fn mounted_plainly(snapshot: &Snapshot) -> Option<Warning> {

@@ -29,7 +29,7 @@ pub mod trust;
 
 pub use authority::{Authority, Usage};
 pub use certificate::{CertificateFacts, Names};
-pub use generation::{Generation, Generations, Material, MaterialId};
+pub use generation::{Built, Generation, Generations, MaterialId};
 pub use identity::Identity;
 pub use load::load;
 pub use provider::provider;

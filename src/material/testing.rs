@@ -74,7 +74,11 @@ impl Ca {
     }
 
     pub(crate) fn intermediate(&self, name: &str) -> Self {
-        let (params, key) = (ca_params(name), KeyPair::generate().expect("key"));
+        self.intermediate_of(ca_params(name))
+    }
+
+    pub(crate) fn intermediate_of(&self, params: CertificateParams) -> Self {
+        let key = KeyPair::generate().expect("key");
         let certificate = params.signed_by(&key, &self.issuer).expect("intermediate");
         Self { certificate, issuer: Issuer::new(params, key) }
     }

@@ -6,12 +6,14 @@
 mod compile;
 pub mod listener;
 pub mod material;
+mod notice;
 pub mod settings;
 pub mod upstream;
 
 pub use compile::{compile, from_yaml};
 pub use listener::{AlpnPolicy, ClientAuth, ListenerEnd, ListenerPlan, ListenerTls, RoutePlan};
 pub use material::{Expectation, IdentityPlan, IdentitySource, StillTrusted, TrustPlan};
+pub use notice::Notice;
 pub use settings::{AdminPlan, Development, Limits, LogPlan, ReloadSettings, Timeouts, TransportSettings};
 pub use upstream::{Destination, UpstreamEnd, UpstreamPlan, UpstreamTls, Verification};
 

@@ -78,6 +78,9 @@ pub struct Timeouts {
     pub idle: Duration,
     /// Between packets that keep a quiet connection alive. Less than half of `idle`.
     pub keep_alive: Duration,
+    /// Silence after which a component is taken for dead. Its connections are kept alive three times as often. More than
+    /// `connect`: a component waits as long for its answer.
+    pub loopback_idle: Duration,
     /// How long one side stays open after the other closed, until it has acknowledged what was sent.
     pub close_grace: Duration,
     /// From SIGTERM until what still runs is closed.
@@ -91,6 +94,7 @@ impl Default for Timeouts {
             connect: Duration::from_secs(10),
             idle: Duration::from_secs(30),
             keep_alive: Duration::from_secs(10),
+            loopback_idle: Duration::from_secs(15),
             close_grace: Duration::from_secs(3),
             drain: Duration::from_secs(30),
         }

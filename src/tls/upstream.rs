@@ -68,7 +68,7 @@ impl UpstreamConfigs {
         let outcome = Arc::new(DialOutcome::new(self.standing));
         let mut config = self.base.clone();
         config.alpn_protocols = alpn.to_vec();
-        (Arc::new(Dialling::new(config, outcome.clone())), outcome)
+        (Arc::new(Dialling::new(Arc::new(config), outcome.clone())), outcome)
     }
 
     /// Which server name is asked for.

@@ -46,7 +46,10 @@ pub fn connection_window(limits: StreamLimits, stream_window: u32) -> u64 {
 /// The secured hop.
 pub fn secured(plan: &Plan, streams: StreamLimits) -> Arc<TransportConfig> {
     let mut config = TransportConfig::default();
-    config.enable_segmentation_offload(plan.transport.segmentation_offload);
+    config
+        .enable_segmentation_offload(plan.transport.segmentation_offload)
+        .max_idle_timeout(Some(idle_timeout(plan.timeouts.idle)))
+        .keep_alive_interval(Some(plan.timeouts.keep_alive));
     common(&mut config, plan, streams);
     Arc::new(config)
 }
@@ -54,6 +57,10 @@ pub fn secured(plan: &Plan, streams: StreamLimits) -> Arc<TransportConfig> {
 /// The loopback hop.
 pub fn loopback(plan: &Plan, streams: StreamLimits) -> Arc<TransportConfig> {
     let mut config = iris_loopback::transport_config();
+    // Nothing on loopback loses three packets in a row but a component that is gone.
+    config
+        .max_idle_timeout(Some(idle_timeout(plan.timeouts.loopback_idle)))
+        .keep_alive_interval(Some(plan.timeouts.loopback_idle / 3));
     common(&mut config, plan, streams);
     Arc::new(config)
 }
@@ -61,8 +68,6 @@ pub fn loopback(plan: &Plan, streams: StreamLimits) -> Arc<TransportConfig> {
 fn common(config: &mut TransportConfig, plan: &Plan, streams: StreamLimits) {
     let window = connection_window(streams, plan.limits.stream_window);
     config
-        .max_idle_timeout(Some(idle_timeout(plan.timeouts.idle)))
-        .keep_alive_interval(Some(plan.timeouts.keep_alive))
         .max_concurrent_bidi_streams(streams.bidi.into())
         .max_concurrent_uni_streams(streams.uni.into())
         .stream_receive_window(plan.limits.stream_window.into())

@@ -1,5 +1,6 @@
 //! The seam that all bridges use: streams, datagrams, close.
 
+mod bell;
 pub mod close;
 pub mod config;
 pub mod session;

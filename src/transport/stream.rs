@@ -1,11 +1,21 @@
 //! The two halves of a stream, guarded against quinn's drop, which finishes what was only cut.
 
-use std::{future::Future, ops::ControlFlow};
+use std::{
+    future::{Future, poll_fn},
+    ops::ControlFlow,
+    pin::pin,
+    sync::Arc,
+    task::{Context, Waker},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use quinn::{ReadError, RecvStream, SendStream, StreamId, VarInt, WriteError, Written};
 
-use super::Code;
+use super::{Code, bell::Bell};
+
+/// How long a stream waits for room before it watches for a reset.
+const BEFORE_WATCHING: Duration = Duration::from_millis(2);
 
 /// The sending half. Dropped before [`finish`](Self::finish) or [`reset`](Self::reset) it resets the stream: a message
 /// that was cut must never look whole (RFC 9000 section 3.1).
@@ -17,7 +27,10 @@ pub struct SendHalf {
 
 /// The receiving half.
 #[derive(Debug)]
-pub struct RecvHalf(RecvStream);
+pub struct RecvHalf {
+    stream: RecvStream,
+    bell: Option<Arc<Bell>>,
+}
 
 /// What a sender heard of its stream's end.
 pub type Stopped = Result<Option<VarInt>, quinn::StoppedError>;
@@ -30,7 +43,7 @@ impl From<SendStream> for SendHalf {
 
 impl From<RecvStream> for RecvHalf {
     fn from(stream: RecvStream) -> Self {
-        Self(stream)
+        Self { stream, bell: None }
     }
 }
 
@@ -82,7 +95,7 @@ impl Drop for SendHalf {
 impl RecvHalf {
     /// The stream's identifier.
     pub fn id(&self) -> StreamId {
-        self.0.id()
+        self.stream.id()
     }
 
     /// Fills `chunks` from the front with what has arrived, waiting for some. `Break(None)` is the clean end,
@@ -92,7 +105,7 @@ impl RecvHalf {
     ///
     /// The connection is lost; everything that had arrived was returned before.
     pub async fn read_chunks(&mut self, chunks: &mut [Bytes]) -> Result<ControlFlow<Option<VarInt>, usize>, ReadError> {
-        match self.0.read_chunks(chunks).await {
+        match self.stream.read_chunks(chunks).await {
             Ok(Some(count)) => Ok(ControlFlow::Continue(count)),
             Ok(None) => Ok(ControlFlow::Break(None)),
             Err(ReadError::Reset(code)) => Ok(ControlFlow::Break(Some(code))),
@@ -101,18 +114,39 @@ impl RecvHalf {
     }
 
     /// Completes when the peer has reset the stream (its code) or it can no longer be reset (`None`), also while data
-    /// waits unread.
+    /// waits unread. Not at once: a stream that waits for room for a moment only is not watched.
+    ///
+    /// quinn leaves the waker of this question in its table, for the life of the connection, when the rest of the stream
+    /// had arrived before. So it is asked late, and with a waker that holds no task: what stays is small.
     ///
     /// # Errors
     ///
     /// The connection is lost.
-    pub async fn received_reset(&mut self) -> Result<Option<VarInt>, quinn::ResetError> {
-        self.0.received_reset().await
+    pub async fn reset_while_waiting(&mut self) -> Result<Option<VarInt>, quinn::ResetError> {
+        tokio::time::sleep(BEFORE_WATCHING).await;
+        let bell = self.bell.get_or_insert_default().clone();
+        let waker = Waker::from(bell.clone());
+        let mut reset = pin!(self.stream.received_reset());
+        let answer = poll_fn(|cx| {
+            bell.set(Some(cx.waker()));
+            reset.as_mut().poll(&mut Context::from_waker(&waker))
+        })
+        .await;
+        bell.set(None);
+        answer
     }
 
     /// Asks the peer to send no more, with `code`, and gives back the credit of what was not read.
     pub fn stop(&mut self, code: VarInt) {
         // Fails only when it has ended already.
-        let _ = self.0.stop(code);
+        let _ = self.stream.stop(code);
+    }
+}
+
+impl Drop for RecvHalf {
+    fn drop(&mut self) {
+        if let Some(bell) = &self.bell {
+            bell.set(None);
+        }
     }
 }

@@ -42,7 +42,8 @@ async fn open_all(connection: Connection) {
         let id = VarInt::from(send.id());
         all.spawn(async move {
             match fate(id) {
-                Fate::ResetAtOnce(code) => send.reset(code.into()).unwrap(),
+                // Nothing tells of the acknowledgement of a reset.
+                Fate::ResetAtOnce(code) => return send.reset(code.into()).unwrap(),
                 Fate::Empty => send.finish().unwrap(),
                 Fate::Data(data) => {
                     send.write_all(&data).await.unwrap();

@@ -9,6 +9,7 @@
 //! | `mixed` | versions, application protocols, destinations, re-encryption, limits |
 //! | `refused` | who is refused, with which reason |
 //! | `drain` | stopping |
+//! | `structure` | the house stands as ARCHITECTURE.md says: imports, owners, sizes, prose |
 
 // Each helper serves some of the tests, and tokio's own spawn is what tests use.
 #![allow(clippy::disallowed_methods, reason = "a test owns its tasks until its runtime ends")]
@@ -20,4 +21,5 @@ mod http3;
 mod lossy;
 mod mixed;
 mod refused;
+mod structure;
 mod support;

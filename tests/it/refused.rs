@@ -151,9 +151,18 @@ fn words(result: Result<Connection, ConnectionError>) -> String {
 
 #[tokio::test]
 async fn c10_a_dial_that_fails_is_a_failed_connect_with_a_reason() {
-    let (ca, stranger) = (Ca::new("ca"), Ca::new("ca"));
+    let (ca, stranger) = (Ca::new("ca"), Ca::new("stranger"));
     let trusted = "tls: { trust: peers, server_name: requested, identity: client }";
-    let listen = |leaf, client_ca, alpn: &[&str]| peer::server(&leaf, client_ca, &PeerSpec::alpn(alpn));
+    let listen = |leaf, client_ca, alpn: &[&str]| {
+        let server = peer::server(&leaf, client_ca, &PeerSpec::alpn(alpn));
+        let accepting = server.clone();
+        tokio::spawn(async move {
+            while let Some(incoming) = accepting.accept().await {
+                let _ = incoming.await;
+            }
+        });
+        server
+    };
     let dial = |server: &quinn::Endpoint| format!("dial: 'quic://{}', {trusted}", server.local_addr().unwrap());
     let wrong_root = listen(stranger.leaf(&["peer.test"]), None, &[]);
     let wrong_name = listen(ca.leaf(&["other.test"]), None, &[]);
@@ -182,8 +191,8 @@ async fn c10_a_dial_that_fails_is_a_failed_connect_with_a_reason() {
         let (result, iris) = egress(&upstream, &ca, hello).await;
         let said = words(result);
         assert!(said.starts_with("iris: upstream peer: "), "{reason}: {said}");
+        println!("{reason}: {said} {:?}", iris.all_failures("peer"));
         until(reason, || iris.failures("peer", reason) == 1).await;
-        println!("{reason}: {said}");
     }
     for server in [wrong_root, wrong_name, expired, other_protocol, demanding] {
         server.close(0_u32.into(), b"");

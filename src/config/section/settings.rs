@@ -70,6 +70,8 @@ pub struct Timeouts {
     pub idle: Field<Duration>,
     /// Between packets that keep a connection alive.
     pub keep_alive: Field<Duration>,
+    /// `timeouts.loopback_idle`
+    pub loopback_idle: Field<Duration>,
     /// From the close of one side to that of the other.
     pub close_grace: Field<Duration>,
     /// From SIGTERM to the end.
@@ -134,6 +136,7 @@ pub(in crate::config) fn timeouts(fields: &Fields<'_>) -> Timeouts {
         connect: fields.duration("connect"),
         idle: fields.duration("idle"),
         keep_alive: fields.duration("keep_alive"),
+        loopback_idle: fields.duration("loopback_idle"),
         close_grace: fields.duration("close_grace"),
         drain: fields.duration("drain"),
     }

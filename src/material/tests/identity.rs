@@ -66,6 +66,33 @@ fn a_chain_is_put_in_order_and_served_whole() {
 }
 
 #[test]
+fn those_behind_the_leaf_may_sign_for_its_roles() {
+    let root = Ca::new("root");
+    let reason = |change: &dyn Fn(&mut rcgen::CertificateParams)| {
+        let mut params = crate::material::testing::ca_params("below");
+        change(&mut params);
+        let below = root.intermediate_of(params);
+        let leaf = below.leaf(&["a.example"]);
+        read(&(leaf.chain + &below.pem()), &leaf.key, Requirements { roles: SERVER, ..Requirements::default() })
+            .map(|_| ())
+            .map_err(|fault| fault.reason)
+    };
+    use ExtendedKeyUsagePurpose::{ClientAuth, ServerAuth};
+    assert_eq!(reason(&|_| {}), Ok(()));
+    assert_eq!(reason(&|params| params.extended_key_usages = vec![ServerAuth]), Ok(()));
+    assert_eq!(reason(&|params| params.extended_key_usages = vec![ClientAuth]), Err(Reason::ExtKeyUsage));
+    assert_eq!(reason(&|params| params.key_usages = vec![KeyUsagePurpose::CrlSign]), Err(Reason::KeyUsage));
+    assert_eq!(reason(&|params| params.is_ca = rcgen::IsCa::NoCa), Err(Reason::NotACa));
+    let mut params = crate::material::testing::ca_params("upper");
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Constrained(0));
+    let upper = root.intermediate_of(params);
+    let lower = upper.intermediate("lower");
+    let leaf = lower.leaf(&["a.example"]);
+    let fault = read(&(leaf.chain + &lower.pem() + &upper.pem()), &leaf.key, Requirements::default());
+    assert_eq!(fault.expect_err("too deep").reason, Reason::ChainBroken);
+}
+
+#[test]
 fn the_validity_told_is_that_of_the_whole_chain() {
     let root = Ca::new("root");
     let leaf = root.leaf(&["a.example"]);

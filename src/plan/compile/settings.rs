@@ -101,6 +101,7 @@ impl Compiler<'_> {
             connect: timeouts.connect.or(default.connect),
             idle: timeouts.idle.or(default.idle),
             keep_alive: timeouts.keep_alive.or(default.keep_alive),
+            loopback_idle: timeouts.loopback_idle.or(default.loopback_idle),
             close_grace: timeouts.close_grace.or(default.close_grace),
             drain: timeouts.drain.or(default.drain),
         };
@@ -112,6 +113,16 @@ impl Compiler<'_> {
                 duration::text(plan.idle)
             );
             self.report(spot, Fault::new(message, "`keep_alive` less than half of `idle`"));
+        }
+        let invalid = timeouts.loopback_idle.is_invalid() || timeouts.connect.is_invalid();
+        if plan.loopback_idle <= plan.connect && !invalid {
+            let spot = first_of([spot(&timeouts.loopback_idle), spot(&timeouts.connect)]).unwrap_or(&written.spot);
+            let message = format!(
+                "`loopback_idle` is {} and `connect` is {}: a component would be given up while its peer is dialled",
+                duration::text(plan.loopback_idle),
+                duration::text(plan.connect)
+            );
+            self.report(spot, Fault::new(message, "`loopback_idle` more than `connect`"));
         }
         plan
     }

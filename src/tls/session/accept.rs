@@ -2,7 +2,6 @@
 
 use std::{
     any::Any,
-    fmt,
     sync::{Arc, OnceLock},
 };
 
@@ -227,12 +226,5 @@ impl Session for AcceptSession {
         context: &[u8],
     ) -> Result<(), ExportKeyingMaterialError> {
         self.running().ok_or(ExportKeyingMaterialError)?.export_keying_material(output, label, context)
-    }
-}
-
-// Configurations hold keys.
-impl fmt::Debug for Accepting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Accepting").finish_non_exhaustive()
     }
 }

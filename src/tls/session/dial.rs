@@ -48,12 +48,12 @@ impl DialOutcome {
 
 /// The crypto of one dial.
 pub(in crate::tls) struct Dialling {
-    config: rustls::ClientConfig,
+    config: Arc<rustls::ClientConfig>,
     outcome: Arc<DialOutcome>,
 }
 
 impl Dialling {
-    pub(in crate::tls) fn new(config: rustls::ClientConfig, outcome: Arc<DialOutcome>) -> Self {
+    pub(in crate::tls) fn new(config: Arc<rustls::ClientConfig>, outcome: Arc<DialOutcome>) -> Self {
         Self { config, outcome }
     }
 

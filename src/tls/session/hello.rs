@@ -13,7 +13,7 @@ const HEADER: usize = 4;
 const CLIENT_HELLO: u8 = 1;
 
 /// What the choice of a configuration needs to know.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Offer {
     pub(super) server_name: Option<String>,
     pub(super) alpn: Option<Vec<Vec<u8>>>,
@@ -26,7 +26,7 @@ pub(super) struct HelloBuffer(Vec<u8>);
 impl HelloBuffer {
     /// Takes the next bytes, and reads the ClientHello when it is whole.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Option<Offer>, (Alert, &'static str)> {
-        if self.0.len() + bytes.len() > HELLO_LIMIT + HEADER {
+        if self.0.len() + bytes.len() > HELLO_LIMIT {
             return Err(TOO_LONG);
         }
         self.0.extend_from_slice(bytes);
@@ -73,4 +73,72 @@ fn parse(message: &[u8]) -> Result<Offer, (Alert, &'static str)> {
         server_name: hello.server_name().map(str::to_owned),
         alpn: hello.alpn().map(|protocols| protocols.map(<[u8]>::to_vec).collect()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A ClientHello as rustls writes it for QUIC.
+    fn hello(alpn: &[&[u8]]) -> Vec<u8> {
+        let verifier = std::sync::Arc::new(crate::tls::verify::Unverified);
+        let mut config = crate::tls::client::config(verifier, None, crate::tls::server::QUIC_VERSIONS).expect("config");
+        config.alpn_protocols = alpn.iter().map(|protocol| protocol.to_vec()).collect();
+        let name = "server.example".try_into().expect("a name");
+        let version = rustls::quic::Version::V1;
+        let mut client = rustls::quic::ClientConnection::new(config.into(), version, name, Vec::new()).expect("client");
+        let mut out = Vec::new();
+        assert!(client.write_hs(&mut out).is_none());
+        out
+    }
+
+    #[test]
+    fn a_hello_is_read_however_it_is_cut() {
+        let message = hello(&[b"h3", b"custom"]);
+        let expected = Offer {
+            server_name: Some("server.example".to_owned()),
+            alpn: Some(vec![b"h3".to_vec(), b"custom".to_vec()]),
+        };
+        for size in [1, 3, 100, message.len()] {
+            let mut buffer = HelloBuffer::default();
+            let mut offers = message.chunks(size).filter_map(|chunk| buffer.push(chunk).expect("well-formed"));
+            assert_eq!(offers.next(), Some(expected.clone()));
+            assert_eq!(offers.next(), None);
+            drop(offers);
+            assert_eq!(buffer.into_bytes(), message);
+        }
+        assert_eq!(HelloBuffer::default().push(&hello(&[])).expect("well-formed").expect("whole").alpn, None);
+    }
+
+    #[test]
+    fn what_is_no_hello_is_refused_before_it_grows() {
+        let alert = |bytes: &[u8]| HelloBuffer::default().push(bytes).expect_err("refused").0;
+        assert_eq!(alert(&[2, 0, 0, 1]), Alert::UNEXPECTED_MESSAGE);
+        assert_eq!(alert(&[1, 0, 0x40, 0]), Alert::ILLEGAL_PARAMETER);
+        assert_eq!(alert(&[1, 0xff, 0xff, 0xff]), Alert::ILLEGAL_PARAMETER);
+        assert_eq!(alert(&[1, 0, 0, 1, 0]), Alert::DECODE_ERROR);
+        assert_eq!(alert(&[1; HELLO_LIMIT + 1]), Alert::ILLEGAL_PARAMETER);
+        assert_eq!(HelloBuffer::default().push(&[1, 0, 0x3f, 0xfc]), Ok(None), "the longest that is taken");
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_give_an_answer(
+            flip in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let mut message = hello(&[b"h3"]);
+            for (at, byte) in flip {
+                let at = at.index(message.len());
+                message[at] = byte;
+            }
+            let cut = cut.index(message.len());
+            let mut buffer = HelloBuffer::default();
+            if buffer.push(&message[..cut]).is_ok() {
+                let _ = buffer.push(&message[cut..]);
+            }
+        }
+    }
 }

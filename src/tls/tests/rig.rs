@@ -1,6 +1,10 @@
 //! One listener and one upstream over a small PKI, and the handshake between them.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use quinn::{Connection, ConnectionError, Endpoint, EndpointConfig, TokioRuntime};
 
@@ -9,11 +13,13 @@ use crate::{
         load,
         testing::{Bench, Ca, Leaf},
     },
+    observe::labels::HandshakeFailure,
     plan::{
-        AlpnPolicy, ClientAuth, Destination, HostPort, IdentityId, ListenerEnd, ListenerId, ListenerPlan, ListenerTls,
-        RoutePlan, ServerNameRule, TrustId, UpstreamEnd, UpstreamId, UpstreamPlan, UpstreamTls, Verification,
+        AlpnPolicy, ClientAuth, ClientAuthMode, Destination, HostPort, IdentityId, ListenerEnd, ListenerId,
+        ListenerPlan, ListenerTls, NamePatterns, RoutePlan, ServerNameRule, TrustId, UpstreamEnd, UpstreamId,
+        UpstreamPlan, UpstreamTls, Verification,
     },
-    tls::{AcceptOutcome, Configs, DialOutcome, accept, initial_only},
+    tls::{AcceptOutcome, Configs, DialOutcome, accept, classify, initial_only},
 };
 
 /// Whatever happens happens within this time.
@@ -24,6 +30,7 @@ pub(super) struct Rig {
     pub(super) bench: Bench,
     pub(super) ca: Ca,
     pub(super) trust: TrustId,
+    clients: usize,
 }
 
 impl Rig {
@@ -58,7 +65,7 @@ impl Rig {
                 },
             },
         });
-        Self { bench, ca, trust }
+        Self { bench, ca, trust, clients: 0 }
     }
 
     pub(super) fn listener(&mut self) -> &mut ListenerTls {
@@ -84,17 +91,24 @@ impl Rig {
     }
 
     pub(super) fn client(&mut self, leaf: &Leaf) -> IdentityId {
-        let id = self.bench.identity("client", leaf);
+        self.clients += 1;
+        let id = self.bench.identity(&format!("client-{}", self.clients), leaf);
         self.upstream().identity = Some(id);
         id
     }
 
-    pub(super) fn client_auth(&mut self, auth: ClientAuth) {
-        self.listener().client_auth = Some(auth);
+    /// Client authentication of the listener, by the bundle of the rig.
+    pub(super) fn client_auth(&mut self, mode: ClientAuthMode, allow: Option<NamePatterns>) {
+        self.listener().client_auth = Some(ClientAuth { trust: self.trust, mode, allow });
     }
 
     pub(super) fn configs(&self) -> Configs {
-        let generations = load(&self.bench.plan, std::time::SystemTime::now());
+        self.configs_at(SystemTime::now())
+    }
+
+    /// With materials that were good at another time.
+    pub(super) fn configs_at(&self, now: SystemTime) -> Configs {
+        let generations = load(&self.bench.plan, now);
         let refused: Vec<String> = generations.rejections().map(|(_, rejection)| rejection.to_string()).collect();
         assert!(refused.is_empty(), "{refused:?}");
         Configs::derive(&self.bench.plan, &generations).expect("derived")
@@ -117,6 +131,18 @@ pub(super) struct Shaken {
     /// Of a client certificate judged late the client learns by a close.
     pub(super) client: Result<Connection, ConnectionError>,
     pub(super) dialled: Arc<DialOutcome>,
+}
+
+impl Shaken {
+    /// Why it failed, as the server counts it and as the client does.
+    pub(super) async fn failures(self) -> (HandshakeFailure, HandshakeFailure) {
+        let server = self.server.expect_err("the server refuses");
+        let client = match self.client {
+            Err(error) => error,
+            Ok(connection) => tokio::time::timeout(DEADLINE, connection.closed()).await.expect("within the deadline"),
+        };
+        (classify(&server, self.accepted.failure()), classify(&client, self.dialled.failure()))
+    }
 }
 
 /// Endpoints for a number of handshakes.
@@ -157,9 +183,13 @@ impl Ends {
         Shaken { server, accepted, client, dialled }
     }
 
+    pub(super) async fn incoming(&self) -> quinn::Incoming {
+        self.server.accept().await.expect("not closed")
+    }
+
     pub(super) async fn accept(&mut self) -> (Result<Connection, ConnectionError>, Arc<AcceptOutcome>) {
         let transport = Arc::new(std::mem::take(&mut self.transport.0));
-        let incoming = self.server.accept().await.expect("not closed");
+        let incoming = self.incoming().await;
         let (crypto, outcome) = accept(&self.configs.0);
         let mut config = server_config(crypto);
         config.transport_config(transport);

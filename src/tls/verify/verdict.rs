@@ -56,8 +56,8 @@ pub(super) fn certificate_error(error: webpki::Error) -> Error {
         Path::InvalidCertValidity => CertificateError::Expired,
         Path::CertNotValidYet { time, not_before } => CertificateError::NotValidYetContext { time, not_before },
         Path::CertRevoked => CertificateError::Revoked,
-        Path::UnknownIssuer => CertificateError::UnknownIssuer,
-        Path::InvalidSignatureForPublicKey => CertificateError::BadSignature,
+        // Anchors are sought by name: one of that name with another key (a CA made anew) vouches for it as little as none.
+        Path::UnknownIssuer | Path::InvalidSignatureForPublicKey => CertificateError::UnknownIssuer,
         Path::UnsupportedCriticalExtension => CertificateError::UnhandledCriticalExtension,
         Path::RequiredEkuNotFoundContext(_) | Path::EmptyEkuExtension => CertificateError::InvalidPurpose,
         // Which of the remaining rules was broken is for our log; peers get certificate_unknown.

@@ -99,7 +99,7 @@ async fn a_cut_message_is_never_a_clean_end() {
 /// A component that dies without a word: the peer sees resets and a close that says so.
 #[tokio::test]
 async fn a_component_that_vanishes_is_a_reset_and_a_close_to_its_peer() {
-    let settings = "timeouts: { idle: 2s, loopback_idle: 1s, keep_alive: 500ms }\n".to_owned();
+    let settings = "timeouts: { connect: 900ms, loopback_idle: 1s }\n".to_owned();
     let tunnel = Tunnel::open(Way::Ingress, TunnelSpec { settings, ..TunnelSpec::default() }).await;
     let mut send = tunnel.far.open_uni().await.unwrap();
     send.write_all(&[3; 100_000]).await.unwrap();

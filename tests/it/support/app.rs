@@ -51,6 +51,13 @@ impl Iris {
         self.metric(&format!("iris_handshake_failures_total{{component=\"{component}\",reason=\"{reason}\"}}")) as u64
     }
 
+    /// Every failed handshake of this component, by reason, for messages.
+    pub(crate) fn all_failures(&self, component: &str) -> Vec<String> {
+        let text = self.observer.expose(SystemTime::now());
+        let prefix = format!("iris_handshake_failures_total{{component=\"{component}\",");
+        text.lines().filter(|line| line.starts_with(&prefix) && !line.ends_with(" 0")).map(str::to_owned).collect()
+    }
+
     pub(crate) fn observer(&self) -> &Arc<Observer> {
         &self.observer
     }

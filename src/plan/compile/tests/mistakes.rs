@@ -283,6 +283,9 @@ const ROWS: &[Row] = &[
     row("admin:", "reload: { debounce: 2s }\nadmin:", &[
         "line 1: reload.debounce: `debounce` is 2s and `debounce_max` is 1s; expected `debounce` no longer than `debounce_max`",
     ]),
+    row("admin:", "timeouts: { connect: 15s }\nadmin:", &[
+        "line 1: timeouts.connect: `loopback_idle` is 15s and `connect` is 15s: a component would be given up while its peer is dialled; expected `loopback_idle` more than `connect`",
+    ]),
     row("admin:", "timeouts: { keep_alive: 15s }\nadmin:", &[
         "line 1: timeouts.keep_alive: `keep_alive` is 15s and `idle` is 30s: one lost packet would end a quiet connection; expected `keep_alive` less than half of `idle`",
     ]),

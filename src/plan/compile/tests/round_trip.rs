@@ -145,6 +145,7 @@ prop_compose! {
             limits: Limits { connections, handshakes, streams, stream_window, datagram_buffer },
             timeouts: Timeouts {
                 handshake: ms(handshake), connect: ms(connect), idle: ms(idle), keep_alive: ms(keep_alive),
+                loopback_idle: ms(connect + 100),
                 close_grace: ms(close_grace), drain: ms(drain),
             },
             transport: TransportSettings { segmentation_offload, socket_buffer },
@@ -299,7 +300,8 @@ fn write(plan: &Plan) -> String {
             "timeouts",
             Some(json!({
                 "handshake": time(timeouts.handshake), "connect": time(timeouts.connect), "idle": time(timeouts.idle),
-                "keep_alive": time(timeouts.keep_alive), "close_grace": time(timeouts.close_grace), "drain": time(timeouts.drain),
+                "keep_alive": time(timeouts.keep_alive), "loopback_idle": time(timeouts.loopback_idle),
+                "close_grace": time(timeouts.close_grace), "drain": time(timeouts.drain),
             })),
         ),
         (
