@@ -10,11 +10,13 @@ use std::{
 pub(super) struct SourceFile {
     pub(super) path: String,
     pub(super) text: String,
+    tests_only: bool,
 }
 
 impl SourceFile {
     pub(super) fn new(path: &str, text: &str) -> Self {
-        Self { path: path.to_owned(), text: text.to_owned() }
+        let tests_only = path.ends_with("/tests.rs") || path.contains("/tests/");
+        Self { path: path.to_owned(), text: text.to_owned(), tests_only }
     }
 
     /// The modules this file stands for: `src/tls/server.rs` and `src/tls/server/mod.rs` are `["tls", "server"]`.
@@ -23,9 +25,18 @@ impl SourceFile {
         inside.split('/').filter(|part| !matches!(*part, "mod" | "lib" | "main")).collect()
     }
 
-    /// Whether the file holds tests only.
+    /// Where the modules that it declares have their files.
+    pub(super) fn child_folder(&self) -> String {
+        let (folder, name) = self.path.rsplit_once('/').unwrap_or(("", &self.path));
+        match name {
+            "mod.rs" | "lib.rs" | "main.rs" => format!("{folder}/"),
+            _ => format!("{folder}/{}/", name.trim_end_matches(".rs")),
+        }
+    }
+
+    /// Whether the file holds tests, or help for them, only.
     pub(super) fn is_test(&self) -> bool {
-        self.path.ends_with("/tests.rs") || self.path.contains("/tests/")
+        self.tests_only
     }
 
     /// The text with comments and contents of literals as spaces.
@@ -50,6 +61,7 @@ impl Repository {
         let mut files = Vec::new();
         walk(root, root, &mut files);
         files.sort_by(|a, b| a.path.cmp(&b.path));
+        mark_tests(&mut files);
         Self { files }
     }
 
@@ -84,8 +96,28 @@ fn walk(root: &Path, folder: &Path, files: &mut Vec<SourceFile>) {
             walk(root, &path, files);
         } else if let Ok(text) = fs::read_to_string(&path) {
             let inside = path.strip_prefix(root).expect("walked from the root");
-            files.push(SourceFile { path: inside.to_string_lossy().replace('\\', "/"), text });
+            files.push(SourceFile::new(&inside.to_string_lossy().replace('\\', "/"), &text));
         }
+    }
+}
+
+/// Marks what `#[cfg(test)] mod name;` leads to.
+fn mark_tests(files: &mut [SourceFile]) {
+    let mut places = Vec::new();
+    for file in files.iter().filter(|f| f.path.ends_with(".rs")) {
+        let code = file.without_comments();
+        for (at, attribute) in code.match_indices("#[cfg(test)]") {
+            let item = &code[at + attribute.len()..];
+            let words = words(&item[..item.find(['{', ';']).map_or(item.len(), |end| end + 1)]);
+            if let [.., "mod", name, ";"] = words[..] {
+                places.push(format!("{}{name}", file.child_folder()));
+            }
+        }
+    }
+    for file in files {
+        file.tests_only |= places.iter().any(|place| {
+            file.path.strip_prefix(place.as_str()).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+        });
     }
 }
 
@@ -257,6 +289,20 @@ fn comments_literals_and_tests_are_no_code() {
     assert!(code("fn f<'a>(x: &'a str) { crate::y }").contains("crate::y"));
     assert_eq!(code("a\n#[cfg(test)]\nmod tests { use crate::b; fn f() {} }\nc").replace('\n', ""), "ac");
     assert_eq!(code("#[cfg(test)]\nmod tests;\nc").trim(), "c");
+}
+
+#[test]
+fn help_for_tests_is_tests() {
+    let mut files = [
+        SourceFile::new("src/a/mod.rs", "#[cfg(test)]\npub(crate) mod testing;\nmod real;\n#[cfg(test)]\nuse x::y;"),
+        SourceFile::new("src/a/testing.rs", ""),
+        SourceFile::new("src/a/testing/more.rs", ""),
+        SourceFile::new("src/a/testing_grounds.rs", ""),
+        SourceFile::new("src/a/real.rs", ""),
+        SourceFile::new("src/a/tests.rs", ""),
+    ];
+    mark_tests(&mut files);
+    assert_eq!(files.map(|f| f.is_test()), [false, true, true, false, false, true]);
 }
 
 #[test]

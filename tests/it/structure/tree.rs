@@ -17,7 +17,7 @@ pub(super) fn orphans(files: &[SourceFile], roots: &[&str]) -> Vec<String> {
         if !reached.insert(path.clone()) {
             continue;
         }
-        let folder = child_folder(&path);
+        let folder = file.child_folder();
         for module in declared(file) {
             open.push(format!("{folder}{module}.rs"));
             open.push(format!("{folder}{module}/mod.rs"));
@@ -37,15 +37,6 @@ pub(super) fn unnamed_stages(files: &[SourceFile], architecture: &str) -> Vec<St
         .filter(|s| !named(s))
         .map(|s| breach("ARCHITECTURE.md", format_args!("does not name {s}")))
         .collect()
-}
-
-/// Where the modules that `path` declares have their files.
-fn child_folder(path: &str) -> String {
-    let (folder, name) = path.rsplit_once('/').map_or(("", path), |(folder, name)| (folder, name));
-    match name {
-        "mod.rs" | "lib.rs" | "main.rs" => format!("{folder}/"),
-        _ => format!("{folder}/{}/", name.trim_end_matches(".rs")),
-    }
 }
 
 /// Names of modules declared without a body, tests among them.
