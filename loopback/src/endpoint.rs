@@ -152,11 +152,11 @@ pub fn client_config(
     datagrams: DatagramSize,
     transport: Arc<TransportConfig>,
 ) -> Result<quinn::ClientConfig, EncodeError> {
-    Ok(client_with(Client::new(hello, datagrams)?, transport))
+    Ok(client_with(Arc::new(Client::new(hello, datagrams)?), transport))
 }
 
-pub(crate) fn client_with(client: Client, transport: Arc<TransportConfig>) -> quinn::ClientConfig {
-    let mut config = quinn::ClientConfig::new(Arc::new(client));
+pub(crate) fn client_with(client: Arc<Client>, transport: Arc<TransportConfig>) -> quinn::ClientConfig {
+    let mut config = quinn::ClientConfig::new(client);
     config.version(VERSION).transport_config(transport).token_store(Arc::new(NoneTokenStore));
     config
 }

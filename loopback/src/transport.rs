@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use quinn::{AckFrequencyConfig, IdleTimeout, TransportConfig, VarInt};
 
-use crate::congestion::Lid;
+use crate::congestion::LoopbackCongestion;
 use crate::hello::MAX_HELLO;
 
 /// UDP payload of loopback QUIC, in bytes, sent and received.
@@ -47,7 +47,7 @@ pub fn transport_config() -> TransportConfig {
         // which quinn pads Initials: a length of two bytes.
         .min_mtu(DATAGRAM_SIZE)
         .mtu_discovery_config(None)
-        .congestion_controller_factory(Arc::new(Lid))
+        .congestion_controller_factory(Arc::new(LoopbackCongestion))
         .ack_frequency_config(Some(acks))
         .initial_rtt(INITIAL_RTT)
         .max_idle_timeout(Some(IdleTimeout::try_from(IDLE).expect("30 s are few milliseconds")))
