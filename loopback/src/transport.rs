@@ -16,8 +16,9 @@ pub const DATAGRAM_SIZE: u16 = 6528;
 
 /// Time without a packet after which a connection is over.
 const IDLE: Duration = Duration::from_secs(30);
-/// Time without a packet after which one is sent.
-const KEEP_ALIVE: Duration = Duration::from_secs(10);
+/// Time without a packet after which one is sent. It is also how soon a quiet connection notices that the other side was
+/// restarted, so it is shorter than the timeout would ask for.
+const KEEP_ALIVE: Duration = Duration::from_secs(5);
 /// How long the far end may wait with an acknowledgement.
 ///
 /// With the usual 25 ms whoever waits for the acknowledgement of a FIN, as a bridge does before it closes, waits that long.
