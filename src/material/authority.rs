@@ -53,6 +53,12 @@ impl Authority {
         self.revocation.as_ref()
     }
 
+    /// How many contractions of the bundle and of its revocation lists there have been. Whoever was judged under a smaller
+    /// number must be judged again.
+    pub fn contractions(&self) -> u64 {
+        self.trust.contractions + self.revocation.as_ref().map_or(0, |lists| lists.contractions)
+    }
+
     /// Whether a chain reaches an anchor that is valid at `now`, keeping to its path length, with no certificate of it
     /// revoked. Returns the anchor's position in [`TrustBundle::anchors`].
     ///

@@ -12,6 +12,9 @@ use crate::plan::{IdentityId, Plan, TrustId};
 pub struct Generation<T> {
     /// Counted from 1 for each material.
     pub sequence: u64,
+    /// How many of them, this one included, no longer accepted something that their predecessor accepted. Whoever was
+    /// judged under a smaller number must be judged again.
+    pub contractions: u64,
     /// What was read and checked.
     pub value: T,
     /// When it was read.
@@ -116,11 +119,13 @@ impl Generations {
                 return;
             }
             (MaterialId::Identity(id), Ok(Built::Identity(value))) => {
-                advance(&mut self.identities, id, value, read_at);
+                advance(&mut self.identities, id, value, read_at, |_, _| false);
             }
-            (MaterialId::Trust(id), Ok(Built::Trust(value))) => advance(&mut self.trust, id, value, read_at),
+            (MaterialId::Trust(id), Ok(Built::Trust(value))) => {
+                advance(&mut self.trust, id, value, read_at, TrustBundle::contracts_to);
+            }
             (MaterialId::Revocation(id), Ok(Built::Revocation(value))) => {
-                advance(&mut self.revocation, id, value, read_at);
+                advance(&mut self.revocation, id, value, read_at, RevocationLists::contracts_to);
             }
             (id, Ok(_)) => unreachable!("{id:?} was built as another kind"),
         }
@@ -128,7 +133,16 @@ impl Generations {
     }
 }
 
-fn advance<K: Ord, T>(slots: &mut BTreeMap<K, Arc<Generation<T>>>, id: K, value: T, read_at: SystemTime) {
-    let sequence = slots.get(&id).map_or(1, |last| last.sequence + 1);
-    slots.insert(id, Arc::new(Generation { sequence, value, read_at }));
+fn advance<K: Ord, T>(
+    slots: &mut BTreeMap<K, Arc<Generation<T>>>,
+    id: K,
+    value: T,
+    read_at: SystemTime,
+    contracts: impl Fn(&T, &T) -> bool,
+) {
+    let (sequence, contractions) = match slots.get(&id) {
+        None => (1, 0),
+        Some(last) => (last.sequence + 1, last.contractions + u64::from(contracts(&last.value, &value))),
+    };
+    slots.insert(id, Arc::new(Generation { sequence, contractions, value, read_at }));
 }

@@ -4,7 +4,7 @@
 //! What a list names is refused, at any depth of a chain, also when the list is past its next update. Issuers without
 //! a list are not asked about: a list missing for one of them refuses nobody.
 
-use std::{fmt, time::SystemTime};
+use std::{collections::HashSet, fmt, time::SystemTime};
 
 use webpki::CertRevocationList;
 use x509_parser::prelude::{CertificateRevocationList, FromDer};
@@ -44,6 +44,7 @@ pub struct RevocationList {
     /// Contents of the issuer's name and public key: what a certificate's issuer must be for the list to speak of it.
     issuer_name: Vec<u8>,
     issuer_spki: Vec<u8>,
+    serials: HashSet<Box<[u8]>>,
     parsed: CertRevocationList<'static>,
 }
 
@@ -59,6 +60,15 @@ impl fmt::Debug for RevocationList {
 }
 
 impl RevocationLists {
+    /// Whether `successor` names something that `self` does not.
+    pub fn contracts_to(&self, successor: &Self) -> bool {
+        let named = |list: &RevocationList, serial: &[u8]| {
+            let mut own = self.lists.iter().filter(|own| own.is_of_the_issuer_of(list));
+            own.any(|own| own.serials.contains(serial))
+        };
+        successor.lists.iter().any(|list| !list.serials.iter().all(|serial| named(list, serial)))
+    }
+
     /// Whether some list of the issuer with this name and key (contents of both) names `serial` (contents).
     pub(crate) fn is_revoked(&self, issuer_name: &[u8], issuer_spki: &[u8], serial: &[u8]) -> bool {
         self.lists
@@ -66,6 +76,12 @@ impl RevocationLists {
             .filter(|list| list.issuer_name == issuer_name && list.issuer_spki == issuer_spki)
             // An entry that cannot be read was refused when the list was parsed.
             .any(|list| !matches!(list.parsed.find_serial(serial), Ok(None)))
+    }
+}
+
+impl RevocationList {
+    fn is_of_the_issuer_of(&self, other: &Self) -> bool {
+        self.issuer_name == other.issuer_name && self.issuer_spki == other.issuer_spki
     }
 }
 
@@ -141,6 +157,7 @@ fn list(der: &[u8], trust: &TrustBundle, now: SystemTime) -> Result<RevocationLi
         number: facts.crl_number().map(|number| hex(&number.to_bytes_be())),
         next_update: facts.next_update().map(|update| time(update.timestamp())).ok_or_else(bad)?,
         entries: facts.iter_revoked_certificates().count(),
+        serials: facts.iter_revoked_certificates().map(|entry| entry.raw_serial().into()).collect(),
         issuer,
         this_update,
         issuer_name: name.contents.to_vec(),

@@ -1,6 +1,11 @@
 //! A trust bundle: the anchors that peers' chains must reach. Pure: bytes and the time go in.
 
-use std::{collections::HashMap, sync::Arc, time::SystemTime};
+use std::{
+    collections::{HashMap, HashSet},
+    hash::Hash,
+    sync::Arc,
+    time::SystemTime,
+};
 
 use rustls::RootCertStore;
 
@@ -41,13 +46,29 @@ pub struct Anchor {
     pub path_len: Option<u32>,
     /// Whether its key usage lets it sign revocation lists.
     pub signs_revocation_lists: bool,
+    /// DER of its name constraints (RFC 5280 section 4.2.1.10), if it has some.
+    pub(crate) name_constraints: Option<Vec<u8>>,
     /// DER of its subject, header included.
     pub(crate) subject: Vec<u8>,
     /// Contents of its `SubjectPublicKeyInfo`.
     pub(crate) spki: Vec<u8>,
 }
 
+impl TrustBundle {
+    /// Whether something that `self` accepted may be refused by `successor`: an anchor is gone, as a set of subjects,
+    /// keys and constraints. Order, repetition and comments of the files are nothing.
+    pub fn contracts_to(&self, successor: &Self) -> bool {
+        let kept: HashSet<_> = successor.anchors.iter().map(Anchor::substance).collect();
+        !self.anchors.iter().all(|anchor| kept.contains(&anchor.substance()))
+    }
+}
+
 impl Anchor {
+    /// What makes it the anchor that it is. The same CA issued again, with the same key and constraints, is the same.
+    fn substance(&self) -> impl Eq + Hash {
+        (&self.subject, &self.spki, &self.name_constraints, self.path_len)
+    }
+
     /// Whether it counts at `now`.
     pub fn is_valid_at(&self, now: SystemTime) -> bool {
         self.facts.not_before <= now && now <= self.facts.not_after
@@ -102,7 +123,8 @@ fn bundle(
         roots: Arc::new(RootCertStore { roots: anchors.iter().map(|(_, anchor)| anchor.clone()).collect() }),
         anchors: anchors
             .into_iter()
-            .map(|(certificate, _)| Anchor {
+            .map(|(certificate, anchor)| Anchor {
+                name_constraints: anchor.name_constraints.as_ref().map(|der| der.to_vec()),
                 path_len: path_len(&certificate),
                 signs_revocation_lists: certificate.key_usage.is_none_or(|usage| usage.crl_sign),
                 facts: certificate.facts,

@@ -14,6 +14,8 @@ pub struct Standing {
     pub trust: Option<(TrustId, u64)>,
     /// The revocation lists beside that bundle.
     pub revocation: Option<(TrustId, u64)>,
+    /// [`Authority::contractions`] when the peer was judged.
+    pub contractions: u64,
 }
 
 impl Standing {
@@ -25,6 +27,7 @@ impl Standing {
         Self {
             identity: identity.map(|(id, generation)| (id, generation.sequence)),
             trust: authority.map(|(id, authority)| (id, authority.trust().sequence)),
+            contractions: authority.map_or(0, |(_, authority)| authority.contractions()),
             revocation: authority.and_then(|(id, authority)| authority.revocation().map(|lists| (id, lists.sequence))),
         }
     }

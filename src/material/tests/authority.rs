@@ -14,7 +14,7 @@ use crate::material::{
 };
 
 fn generation<T>(value: T) -> Arc<Generation<T>> {
-    Arc::new(Generation { sequence: 1, value, read_at: SystemTime::now() })
+    Arc::new(Generation { sequence: 1, contractions: 0, value, read_at: SystemTime::now() })
 }
 
 fn authority(cas: &[&Ca], lists: &[String]) -> Authority {

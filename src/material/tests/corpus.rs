@@ -153,8 +153,9 @@ fn peers(
     }
     let anchors = bundle.anchors.len();
     let read_at = made(case);
-    let lists = lists.map(|value| Arc::new(Generation { sequence: 1, value, read_at }));
-    let authority = Authority::new("ca", Arc::new(Generation { sequence: 1, value: bundle, read_at }), lists);
+    let lists = lists.map(|value| Arc::new(Generation { sequence: 1, contractions: 0, value, read_at }));
+    let authority =
+        Authority::new("ca", Arc::new(Generation { sequence: 1, contractions: 0, value: bundle, read_at }), lists);
     let promises = expect.split(|c: char| c.is_whitespace() || c == ';').filter_map(|word| word.split_once('='));
     for (what, promise) in promises {
         if what == "anchors" && promise != anchors.to_string() {

@@ -174,7 +174,11 @@ fn expectations_hold() {
     let (root, upper, lower, leaf) = tower();
     let authority = |ca: &Ca| {
         let value = trust::build(ca.pem().as_bytes(), SystemTime::now()).expect("good");
-        Authority::new("workers", Arc::new(Generation { sequence: 1, value, read_at: SystemTime::now() }), None)
+        Authority::new(
+            "workers",
+            Arc::new(Generation { sequence: 1, contractions: 0, value, read_at: SystemTime::now() }),
+            None,
+        )
     };
     let chain = leaf.chain.clone() + &lower.pem() + &upper.pem();
     let read = |requirements| read(&chain, &leaf.key, requirements).map(|_| ()).map_err(|fault| fault.reason);
@@ -194,7 +198,7 @@ fn expectations_hold() {
 fn nothing_shows_the_key() {
     let leaf = Ca::new("root").leaf(&["a.example"]);
     let identity = of(&leaf).expect("good");
-    let generation = Generation { sequence: 1, value: identity.clone(), read_at: SystemTime::now() };
+    let generation = Generation { sequence: 1, contractions: 0, value: identity.clone(), read_at: SystemTime::now() };
     let shown = format!("{identity:?}{:#?}{:?}", generation, identity.certified);
     for line in leaf.key.lines().filter(|line| !line.starts_with('-')) {
         assert!(!shown.contains(line), "{shown}");
