@@ -182,7 +182,7 @@ class Iris(Program):
 
     def _admin_address(self) -> tuple[str, int]:
         line = self.wait_for("the admin's address", lambda line: line.get("message") == "listening"
-                             and (line.get("component") == "admin" or "http" in str(line.get("address", ""))))
+                             and line.get("component") == "admin.listen")
         return split(str(line["address"]).removeprefix("http://").rstrip("/"))
 
     def _wait_until_answering(self) -> None:
