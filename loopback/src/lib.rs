@@ -4,6 +4,7 @@
 
 mod congestion;
 mod endpoint;
+mod fuzzing;
 mod hello;
 mod keys;
 mod listener;
@@ -21,6 +22,8 @@ pub use endpoint::{
     ConnectError, ServerConfig, client_config, client_endpoint, connect, connect_default, connect_with,
     endpoint_config, endpoint_with, server_config, server_endpoint,
 };
+#[doc(hidden)]
+pub use fuzzing::fuzz_hello;
 pub use hello::{ClientHello, EncodeError, HELLO_FORMAT, HelloError, MAX_HELLO, PeerCertificate, PeerInfo};
 pub use listener::{Answer, Listener, Pending};
 pub use parameters::{DatagramSize, PeerLimits};

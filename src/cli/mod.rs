@@ -3,11 +3,11 @@
 mod args;
 mod check;
 pub mod demo;
-mod departures;
 mod exit;
 mod file;
 mod output;
 mod run;
+mod warning;
 
 use std::process::ExitCode;
 
