@@ -9,6 +9,7 @@
 //! | `mixed` | versions, application protocols, destinations, re-encryption, limits |
 //! | `refused` | who is refused, with which reason |
 //! | `drain` | stopping |
+//! | `reload` | identities and trust that change while it runs |
 //! | `structure` | the house stands as ARCHITECTURE.md says: imports, owners, sizes, prose |
 
 // Each helper serves some of the tests, and tokio's own spawn is what tests use.
@@ -21,5 +22,6 @@ mod http3;
 mod lossy;
 mod mixed;
 mod refused;
+mod reload;
 mod structure;
 mod support;

@@ -4,7 +4,8 @@ use std::{net::SocketAddr, sync::Arc, thread::JoinHandle, time::Duration, time::
 
 use iris::{
     app::App,
-    observe::Observer,
+    material::{reload::Reread, watch::Watching},
+    observe::{Observer, status::ConnectionsRow},
     plan,
     runtime::drain::{self, DrainTrigger},
 };
@@ -14,23 +15,29 @@ pub(crate) struct Iris {
     addresses: Vec<(String, SocketAddr)>,
     observer: Arc<Observer>,
     trigger: DrainTrigger,
+    reread: Reread,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Iris {
     /// Runs what `yaml` says.
     pub(crate) fn start(yaml: &str) -> Self {
+        Self::start_watching(yaml, Watching::Events)
+    }
+
+    /// Runs what `yaml` says, with or without file events.
+    pub(crate) fn start_watching(yaml: &str, watching: Watching) -> Self {
         let plan = plan::from_yaml(yaml).unwrap_or_else(|problems| panic!("{problems}\n{yaml}"));
         let names: Vec<_> = plan.listeners.iter().map(|listener| listener.name.clone()).collect();
         let (trigger, signal) = drain::channel();
-        let app = App::bind(plan, signal).unwrap();
+        let app = App::bind_watching(plan, signal, watching).unwrap();
         let addresses = names.into_iter().map(|name| (name.clone(), app.address(&name).unwrap())).collect();
-        let observer = app.observer().clone();
+        let (observer, reread) = (app.observer().clone(), app.reread());
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(app.serve());
         });
-        Self { addresses, observer, trigger, thread: Some(thread) }
+        Self { addresses, observer, trigger, reread, thread: Some(thread) }
     }
 
     /// Where a listener is bound.
@@ -56,6 +63,41 @@ impl Iris {
         let text = self.observer.expose(SystemTime::now());
         let prefix = format!("iris_handshake_failures_total{{component=\"{component}\",");
         text.lines().filter(|line| line.starts_with(&prefix) && !line.ends_with(" 0")).map(str::to_owned).collect()
+    }
+
+    /// Reloads of this role with this result.
+    pub(crate) fn reloads(&self, component: &str, material: &str, result: &str) -> u64 {
+        let labels = format!("component=\"{component}\",material=\"{material}\",result=\"{result}\"");
+        self.metric(&format!("iris_tls_reloads_total{{{labels}}}")) as u64
+    }
+
+    /// The one state of a role that is 1.
+    pub(crate) fn state(&self, component: &str, material: &str) -> String {
+        let text = self.observer.expose(SystemTime::now());
+        let prefix = format!("iris_tls_material_state{{component=\"{component}\",material=\"{material}\",state=\"");
+        let mut true_ones =
+            text.lines().filter_map(|line| line.strip_prefix(&prefix)?.strip_suffix("\"} 1").map(str::to_owned));
+        let state = true_ones.next().expect("one state is 1");
+        assert_eq!(true_ones.next(), None, "two states are 1");
+        state
+    }
+
+    /// Whether `/readyz` would say so, and what stands in the way.
+    pub(crate) fn readiness(&self) -> (bool, Vec<String>) {
+        let readiness = self.observer.readiness(SystemTime::now());
+        (readiness.is_ready(), readiness.reasons())
+    }
+
+    /// What `/status` says of a material.
+    pub(crate) fn material(&self, kind: &str, name: &str) -> serde_json::Value {
+        let status = serde_json::to_value(self.observer.status(SystemTime::now(), ConnectionsRow::default())).unwrap();
+        let rows = status["materials"].as_array().unwrap();
+        rows.iter().find(|row| row["kind"] == kind && row["name"] == name).expect("the material").clone()
+    }
+
+    /// Has everything read again, as SIGHUP does.
+    pub(crate) fn reread(&self) {
+        self.reread.now();
     }
 
     pub(crate) fn observer(&self) -> &Arc<Observer> {
