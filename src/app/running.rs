@@ -4,6 +4,7 @@ use std::{io, net::SocketAddr, sync::Arc, thread::JoinHandle, time::Duration};
 
 use super::{App, StartError};
 use crate::{
+    material::{reload::Reread, watch::Watching},
     observe::Observer,
     plan::Plan,
     runtime::drain::{self, DrainTrigger},
@@ -15,6 +16,7 @@ pub struct Running {
     observer: Arc<Observer>,
     listeners: Vec<String>,
     trigger: DrainTrigger,
+    reread: Reread,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -25,15 +27,24 @@ impl Running {
     ///
     /// As [`App::bind`].
     pub fn start(plan: Plan) -> Result<Self, StartError> {
+        Self::start_watching(plan, Watching::Events)
+    }
+
+    /// The same, with or without file events.
+    ///
+    /// # Errors
+    ///
+    /// As [`App::bind`].
+    pub fn start_watching(plan: Plan, watching: Watching) -> Result<Self, StartError> {
         let listeners = plan.listeners.iter().map(|listener| listener.name.clone()).collect();
         let (trigger, signal) = drain::channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(StartError::Workers)?;
-        let app = App::bind(plan, signal)?;
-        let observer = app.observer().clone();
+        let app = App::bind_watching(plan, signal, watching)?;
+        let (observer, reread) = (app.observer().clone(), app.reread());
         let thread = std::thread::Builder::new().name("iris-app".into()).spawn(move || runtime.block_on(app.serve()));
         let thread: io::Result<_> = thread;
-        Ok(Self { observer, listeners, trigger, thread: Some(thread.map_err(StartError::Workers)?) })
+        Ok(Self { observer, listeners, trigger, reread, thread: Some(thread.map_err(StartError::Workers)?) })
     }
 
     /// Where a listener is bound.
@@ -45,6 +56,11 @@ impl Running {
     /// Metrics, readiness and status.
     pub fn observer(&self) -> &Arc<Observer> {
         &self.observer
+    }
+
+    /// Has all materials read again, as SIGHUP does.
+    pub fn reread(&self) {
+        self.reread.now();
     }
 
     /// Begins the drain, to be over within `time`.

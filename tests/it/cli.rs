@@ -1,22 +1,13 @@
 //! The binary: exit codes, signals, a reader that goes away.
 
 use std::{
-    io::{BufRead, BufReader, Read, Write},
+    io::{Read, Write},
     net::{TcpListener, TcpStream, UdpSocket},
     path::Path,
-    process::{Child, Command, ExitStatus, Output, Stdio},
-    thread,
-    time::{Duration, Instant},
+    process::{Output, Stdio},
 };
 
-/// Longer than anything takes on a busy machine.
-const DEADLINE: Duration = Duration::from_secs(60);
-
-fn iris(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_iris"));
-    command.args(arguments);
-    command
-}
+use crate::support::process::{Running, iris};
 
 fn output(arguments: &[&str]) -> Output {
     iris(arguments).output().unwrap()
@@ -38,56 +29,6 @@ upstreams:
     );
     std::fs::write(&path, text).unwrap();
     path.to_str().unwrap().to_owned()
-}
-
-/// The process, killed when a test fails in the middle.
-struct Running {
-    child: Child,
-    lines: BufReader<std::process::ChildStderr>,
-}
-
-impl Running {
-    fn start(config: &str) -> Self {
-        let mut child = iris(&["run", "--config", config]).stderr(Stdio::piped()).spawn().unwrap();
-        let lines = BufReader::new(child.stderr.take().unwrap());
-        Self { child, lines }
-    }
-
-    /// Reads the log up to a line with this message.
-    fn wait_for(&mut self, message: &str) -> serde_json::Value {
-        let mut line = String::new();
-        while self.lines.read_line(&mut line).unwrap() > 0 {
-            let parsed: serde_json::Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON: {line}"));
-            if parsed["message"] == message {
-                return parsed;
-            }
-            line.clear();
-        }
-        panic!("the log ended without {message:?}");
-    }
-
-    fn signal(&self, name: &str) {
-        let status = Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap();
-        assert!(status.success());
-    }
-
-    fn wait(&mut self) -> ExitStatus {
-        let started = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status;
-            }
-            assert!(started.elapsed() < DEADLINE, "it does not end");
-            thread::sleep(Duration::from_millis(20));
-        }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //! | `mixed` | versions, application protocols, destinations, re-encryption, limits |
 //! | `refused` | who is refused, with which reason |
 //! | `drain` | stopping |
+//! | `reload` | identities and trust that change while it runs |
 //! | `structure` | the house stands as ARCHITECTURE.md says: imports, owners, sizes, prose |
 
 #![allow(clippy::disallowed_methods, reason = "a test owns its tasks until its runtime ends")]
@@ -22,5 +23,6 @@ mod http3;
 mod lossy;
 mod mixed;
 mod refused;
+mod reload;
 mod structure;
 mod support;

@@ -1,9 +1,11 @@
 //! `iris demo`: a component, a caller and two Iris between them, with a throwaway PKI in a temporary directory. It tells
 //! what passes and what is refused, with measured figures, and fails when an expectation does not hold.
 
+mod load;
 pub mod narrator;
 pub mod pki;
 mod refusals;
+mod rotation;
 mod stage;
 mod traffic;
 pub mod volume;
@@ -43,10 +45,11 @@ fn tell(mut narrator: Narrator<impl io::Write>) -> Result<bool, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         narrator.tell(PICTURE)?;
-        let stage = Stage::set().await?;
+        let mut stage = Stage::set().await?;
         traffic::requests(&stage, &mut narrator).await?;
         traffic::whatever_quic_carries(&stage, &mut narrator).await?;
         refusals::tell(&stage, &mut narrator).await?;
+        rotation::tell(&mut stage, &mut narrator).await?;
         Ok(narrator.finish()?)
     })
 }

@@ -2,7 +2,12 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration, time::SystemTime};
 
-use iris::{app::Running, observe::Observer, plan};
+use iris::{
+    app::Running,
+    material::watch::Watching,
+    observe::{Observer, status::ConnectionsRow},
+    plan,
+};
 
 /// A running Iris. Dropping it drains it at once.
 pub(crate) struct Iris(Running);
@@ -10,8 +15,13 @@ pub(crate) struct Iris(Running);
 impl Iris {
     /// Runs what `yaml` says.
     pub(crate) fn start(yaml: &str) -> Self {
+        Self::start_watching(yaml, Watching::Events)
+    }
+
+    /// Runs what `yaml` says, with or without file events.
+    pub(crate) fn start_watching(yaml: &str, watching: Watching) -> Self {
         let plan = plan::from_yaml(yaml).unwrap_or_else(|problems| panic!("{problems}\n{yaml}"));
-        Self(Running::start(plan).unwrap())
+        Self(Running::start_watching(plan, watching).unwrap())
     }
 
     /// Where a listener is bound.
@@ -36,6 +46,42 @@ impl Iris {
         let text = self.observer().expose(SystemTime::now());
         let prefix = format!("iris_handshake_failures_total{{component=\"{component}\",");
         text.lines().filter(|line| line.starts_with(&prefix) && !line.ends_with(" 0")).map(str::to_owned).collect()
+    }
+
+    /// Reloads of this role with this result.
+    pub(crate) fn reloads(&self, component: &str, material: &str, result: &str) -> u64 {
+        let labels = format!("component=\"{component}\",material=\"{material}\",result=\"{result}\"");
+        self.metric(&format!("iris_tls_reloads_total{{{labels}}}")) as u64
+    }
+
+    /// The one state of a role that is 1.
+    pub(crate) fn state(&self, component: &str, material: &str) -> String {
+        let text = self.observer().expose(SystemTime::now());
+        let prefix = format!("iris_tls_material_state{{component=\"{component}\",material=\"{material}\",state=\"");
+        let mut true_ones =
+            text.lines().filter_map(|line| line.strip_prefix(&prefix)?.strip_suffix("\"} 1").map(str::to_owned));
+        let state = true_ones.next().expect("one state is 1");
+        assert_eq!(true_ones.next(), None, "two states are 1");
+        state
+    }
+
+    /// Whether `/readyz` would say so, and what stands in the way.
+    pub(crate) fn readiness(&self) -> (bool, Vec<String>) {
+        let readiness = self.observer().readiness(SystemTime::now());
+        (readiness.is_ready(), readiness.reasons())
+    }
+
+    /// What `/status` says of a material.
+    pub(crate) fn material(&self, kind: &str, name: &str) -> serde_json::Value {
+        let status =
+            serde_json::to_value(self.observer().status(SystemTime::now(), ConnectionsRow::default())).unwrap();
+        let rows = status["materials"].as_array().unwrap();
+        rows.iter().find(|row| row["kind"] == kind && row["name"] == name).expect("the material").clone()
+    }
+
+    /// Has everything read again, as SIGHUP does.
+    pub(crate) fn reread(&self) {
+        self.0.reread();
     }
 
     pub(crate) fn observer(&self) -> &Arc<Observer> {
