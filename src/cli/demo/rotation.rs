@@ -47,6 +47,7 @@ pub(super) async fn tell(stage: &mut Stage, narrator: &mut Narrator<impl Write>)
 
 /// New leaves for both ends, with new keys, as cert-manager does it.
 async fn renew_both_leaves(stage: &mut Stage, load: &Load) -> Result<Outcome, Failure> {
+    let begun = until(|| load.counts.certificates() > 0).await;
     let before = load.counts.certificates();
     let edge = stage.platform.issue(LeafSpec::named("edge", EDGE_NAMES, DAY))?;
     let worker = stage.workers.issue(LeafSpec::named("worker", WORKER_NAMES, DAY))?;
@@ -61,7 +62,7 @@ async fn renew_both_leaves(stage: &mut Stage, load: &Load) -> Result<Outcome, Fa
     let worker_took = start.elapsed();
     stage.edge = edge;
     stage.worker = worker;
-    Ok(in_use.and(shown).and_then(|()| undisturbed(stage)).map(|()| {
+    Ok(begun.and(in_use).and(shown).and_then(|()| undisturbed(stage)).map(|()| {
         vec![
             Figure::time("server leaf after", edge_took),
             Figure::time("client leaf seen by the component after", worker_took),
