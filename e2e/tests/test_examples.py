@@ -8,7 +8,7 @@ import pytest
 
 from conftest import ingress
 from iris_e2e.peer import connect, pattern, serve, service
-from iris_e2e.processes import BINARIES, Program, join, split
+from iris_e2e.processes import EXAMPLES, Program, join, split
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def start(lab, name):
     """Starts an example; it ends with the test."""
 
     def start(example: str, *arguments: str) -> Program:
-        command = [str(BINARIES / "examples" / example), *arguments]
+        command = [str(EXAMPLES / example), *arguments]
         program = Program(f"{name}-{example}", command, lab.folder, lines_on="stdout")
         lab.running.append(program)
         return program

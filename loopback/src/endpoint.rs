@@ -206,9 +206,13 @@ pub fn connect_with(
     datagrams: DatagramSize,
     transport: Arc<TransportConfig>,
 ) -> Result<Connecting, ConnectError> {
-    let confined = endpoint.local_addr().map_or(true, |local| local.ip().is_loopback());
-    if confined && !to.ip().is_loopback() {
+    let confined = endpoint.local_addr().ok().filter(|local| local.ip().is_loopback());
+    if confined.is_some() && !to.ip().is_loopback() {
         return Err(ConnectError::NotLoopback(to));
+    }
+    // 127.0.0.1 cannot be reached from [::1]; quinn would try until its timer ends it.
+    if confined.is_some_and(|local| local.is_ipv6() != to.is_ipv6()) {
+        return Err(quinn::ConnectError::InvalidRemoteAddress(to).into());
     }
     let config = client_config(hello, datagrams, transport)?;
     Ok(endpoint.connect_with(config, to, "")?)

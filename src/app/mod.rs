@@ -3,6 +3,7 @@
 mod accept;
 mod error;
 mod materials;
+mod running;
 
 use std::{
     net::{SocketAddr, TcpListener},
@@ -16,6 +17,7 @@ use tokio::{
 };
 
 pub use error::StartError;
+pub use running::Running;
 
 use accept::{Gate, accept_loopback, accept_quic};
 
@@ -25,11 +27,15 @@ use crate::{
     dial::Dialer,
     listen::{loopback::LoopbackListener, quic::QuicListener},
     live::{self, Admission, Order, Registry},
-    material::{observed, publish::Publisher},
+    material::{
+        observed,
+        reload::{Reloader, Reread},
+        watch::Watching,
+    },
     observe::{Observer, Phase},
     plan::{ListenerEnd, ListenerId, Plan},
     runtime::{DrainSignal, Worker, Workers},
-    tls::{self, Configs},
+    tls,
 };
 
 /// How long closes are given to get out when time is up.
@@ -43,7 +49,7 @@ pub struct App {
     listeners: Vec<Bound>,
     gate: Arc<Gate>,
     admin: Vec<(TcpListener, Scope)>,
-    _publisher: Publisher<Configs>,
+    reloader: Reloader,
     // Last: its drop waits for the workers' threads, when nothing above uses them any more.
     workers: Workers,
 }
@@ -55,18 +61,28 @@ enum Bound {
 }
 
 impl App {
-    /// Loads the materials and binds every socket, each listener on a worker of its own as far as there are enough. A
+    /// Loads the materials, which are kept up to date from then on, and binds every socket, each listener on a worker of its own as far as there are enough. A
     /// material that cannot be loaded leaves its listeners bound and refusing.
     ///
     /// # Errors
     ///
     /// A socket or a thread cannot be had.
     pub fn bind(plan: Plan, drain: DrainSignal) -> Result<Self, StartError> {
+        Self::bind_watching(plan, drain, Watching::Events)
+    }
+
+    /// The same, with or without file events.
+    ///
+    /// # Errors
+    ///
+    /// A socket or a thread cannot be had.
+    pub fn bind_watching(plan: Plan, drain: DrainSignal, watching: Watching) -> Result<Self, StartError> {
         let plan = Arc::new(plan);
         let observer = Observer::new(observed::setup(&plan));
         let workers = Workers::start(plan.workers).map_err(StartError::Workers)?;
-        let (publisher, configs) = materials::load(&plan, &observer)?;
         let registry = Arc::new(Registry::default());
+        let (reloader, configs) =
+            materials::start(&plan, &observer, materials::after_publish(), watching).map_err(StartError::Materials)?;
         let bridge = |worker: &Worker| {
             let dialer = worker.enter(|| Dialer::open(plan.clone(), configs.clone())).map_err(StartError::Workers)?;
             let (plan, registry, observer) = (plan.clone(), registry.clone(), observer.clone());
@@ -83,7 +99,7 @@ impl App {
             .filter_map(|(what, address, scope)| address.map(|address| bind_admin(what, address, scope)))
             .collect::<Result<Vec<_>, _>>()?;
         let gate = Gate { bridges, next: AtomicUsize::new(0), admission: Admission::new(&plan.limits), configs, drain };
-        Ok(Self { plan, observer, registry, listeners, gate: Arc::new(gate), admin, _publisher: publisher, workers })
+        Ok(Self { plan, observer, registry, listeners, gate: Arc::new(gate), admin, reloader, workers })
     }
 
     /// The address that a listener is bound to.
@@ -100,6 +116,11 @@ impl App {
     /// Metrics, readiness and status.
     pub fn observer(&self) -> &Arc<Observer> {
         &self.observer
+    }
+
+    /// Has all materials read again at a word, until the drain begins.
+    pub fn reread(&self) -> Reread {
+        self.reloader.reread()
     }
 
     /// Serves until the drain has begun and is over: no new connections from then on; those that live may end by
@@ -136,6 +157,8 @@ impl App {
     }
 
     async fn drain(&self, deadline: Instant) {
+        // First: from here on nothing changes any more, whatever becomes of the files.
+        self.reloader.stop();
         self.observer.enter(Phase::Draining);
         tracing::info!(connections = self.registry.len(), "draining");
         tokio::select! {

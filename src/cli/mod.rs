@@ -31,6 +31,7 @@ pub fn main() -> ExitCode {
     match arguments.command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Demo(arguments) => demo::run(arguments.json),
     }
     .into()
 }

@@ -1,5 +1,6 @@
 //! The guard, around a socket that says what it is told to.
 
+use std::net::IpAddr;
 use std::sync::Mutex;
 
 use quinn::udp::EcnCodepoint;
@@ -65,7 +66,7 @@ fn packets_to_elsewhere_are_not_sent() {
         guard.try_send(&transmit).expect("dropped at worst");
     }
     let sent = fake.sent.lock().expect("not poisoned").iter().map(SocketAddr::ip).collect::<Vec<_>>();
-    assert!(sent.iter().all(|ip| ip.is_loopback()), "{sent:?}");
+    assert!(sent.iter().all(IpAddr::is_loopback), "{sent:?}");
     assert_eq!(sent.len(), 3);
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use iris_loopback::{
-    ClientHello, ServerConfig, connect, connect_default, endpoint_with, server_config, server_endpoint,
+    ClientHello, ServerConfig, connect, connect_default, endpoint_with, nobody_listens, server_config, server_endpoint,
     transport_config,
 };
 use quinn::{Connection, ConnectionError, Endpoint};
@@ -124,6 +124,21 @@ async fn loss_and_reordering_cost_time_and_nothing_else() {
         println!("{} of {} packets lost", path.lost_packets, path.sent_packets);
         assert!(path.lost_packets > 20, "the path does lose");
     }
+}
+
+#[tokio::test]
+async fn the_kernel_knows_that_nobody_listens() {
+    let (server, addr) = server(&[]);
+    let accepting = tokio::spawn(async move { server.accept().await.expect("open").await.expect("accepts") });
+    assert!(!nobody_listens(addr));
+    // The question itself disturbs nobody.
+    let connection = soon(connect_default(&client(), addr, ClientHello::default()).expect("starts")).await;
+    assert!(connection.is_ok() && soon(accepting).await.is_ok());
+
+    // A port that was ours a moment ago; another process may take it, so any of a few will do.
+    let free = || std::net::UdpSocket::bind(anywhere()).and_then(|socket| socket.local_addr()).expect("binds");
+    assert!(cfg!(not(target_os = "linux")) || (0..5).any(|_| nobody_listens(free())));
+    assert!(!nobody_listens("192.0.2.1:9".parse().expect("an address")));
 }
 
 /// Waits until the handshake is confirmed on our side.
