@@ -5,6 +5,7 @@
 //! refused is a [`Rejection`] with a [`Reason`]; `docs/materials.md` explains each.
 
 pub mod authority;
+pub mod casualties;
 pub mod certificate;
 mod chain;
 mod der;
@@ -28,7 +29,8 @@ mod tests;
 pub mod trust;
 
 pub use authority::{Authority, Usage};
-pub use certificate::{CertificateFacts, Names};
+pub use casualties::Casualties;
+pub use certificate::{CertificateFacts, Names, validity};
 pub use generation::{Built, Generation, Generations, MaterialId};
 pub use identity::Identity;
 pub use load::load;
