@@ -20,6 +20,9 @@ pub enum StartError {
     /// A worker, or the sockets that it dials from, cannot be made.
     #[error("cannot start the workers")]
     Workers(#[source] io::Error),
+    /// The thread that sweeps connections when trust shrinks cannot be made.
+    #[error("cannot start the sweeper")]
+    Sweeper(#[source] io::Error),
     /// The crypto configurations cannot be built from valid materials: a fault of Iris.
     #[error("cannot build the TLS configurations")]
     Tls(#[source] DeriveError),

@@ -16,6 +16,7 @@ use tokio::{
 };
 
 pub use error::StartError;
+pub use materials::Materials;
 
 use accept::{Gate, accept_loopback, accept_quic};
 
@@ -24,12 +25,12 @@ use crate::{
     bridge::Bridge,
     dial::Dialer,
     listen::{loopback::LoopbackListener, quic::QuicListener},
-    live::{self, Admission, Order, Registry},
-    material::{observed, publish::Publisher},
+    live::{self, Admission, Contraction, Order, Registry},
+    material::observed,
     observe::{Observer, Phase},
     plan::{ListenerEnd, ListenerId, Plan},
     runtime::{DrainSignal, Worker, Workers},
-    tls::{self, Configs},
+    tls,
 };
 
 /// How long closes are given to get out when time is up.
@@ -43,7 +44,8 @@ pub struct App {
     listeners: Vec<Bound>,
     gate: Arc<Gate>,
     admin: Vec<(TcpListener, Scope)>,
-    _publisher: Publisher<Configs>,
+    contraction: Arc<Contraction>,
+    materials: Arc<Materials>,
     // Last: its drop waits for the workers' threads, when nothing above uses them any more.
     workers: Workers,
 }
@@ -65,12 +67,14 @@ impl App {
         let plan = Arc::new(plan);
         let observer = Observer::new(observed::setup(&plan));
         let workers = Workers::start(plan.workers).map_err(StartError::Workers)?;
-        let (publisher, configs) = materials::load(&plan, &observer)?;
-        let registry = Arc::new(Registry::default());
+        let loaded = materials::load(&plan, &observer)?;
+        let (configs, registry) = (loaded.configs.clone(), Arc::new(Registry::default()));
+        let contraction = Contraction::start(plan.clone(), registry.clone(), observer.clone(), configs.clone());
+        let contraction = Arc::new(contraction.map_err(StartError::Sweeper)?);
         let bridge = |worker: &Worker| {
             let dialer = worker.enter(|| Dialer::open(plan.clone(), configs.clone())).map_err(StartError::Workers)?;
-            let (plan, registry, observer) = (plan.clone(), registry.clone(), observer.clone());
-            Ok(Arc::new(Bridge { plan, registry, observer, dialer, tasks: worker.tasks().clone() }))
+            let (plan, contraction, observer) = (plan.clone(), contraction.clone(), observer.clone());
+            Ok(Arc::new(Bridge { plan, contraction, observer, dialer, tasks: worker.tasks().clone() }))
         };
         let bridges = workers.iter().map(bridge).collect::<Result<Vec<_>, _>>()?;
         let listeners = bind_listeners(&plan, &observer, &workers)?;
@@ -83,7 +87,9 @@ impl App {
             .filter_map(|(what, address, scope)| address.map(|address| bind_admin(what, address, scope)))
             .collect::<Result<Vec<_>, _>>()?;
         let gate = Gate { bridges, next: AtomicUsize::new(0), admission: Admission::new(&plan.limits), configs, drain };
-        Ok(Self { plan, observer, registry, listeners, gate: Arc::new(gate), admin, _publisher: publisher, workers })
+        let materials = Arc::new(Materials::new(plan.clone(), contraction.clone(), loaded));
+        let gate = Arc::new(gate);
+        Ok(Self { plan, observer, registry, listeners, gate, admin, contraction, materials, workers })
     }
 
     /// The address that a listener is bound to.
@@ -100,6 +106,11 @@ impl App {
     /// Metrics, readiness and status.
     pub fn observer(&self) -> &Arc<Observer> {
         &self.observer
+    }
+
+    /// The materials in use.
+    pub fn materials(&self) -> &Arc<Materials> {
+        &self.materials
     }
 
     /// Serves until the drain has begun and is over: no new connections from then on; those that live may end by
@@ -120,7 +131,12 @@ impl App {
         let admin = admin::serve(std::mem::take(&mut self.admin), Arc::new(view), async { drop(is_over.await) });
         let work = async {
             let mut drain = self.gate.drain.clone();
-            let deadline = drain.begun().await;
+            let deadline = tokio::select! {
+                deadline = drain.begun() => deadline,
+                () = self.contraction.pace() => unreachable!("it has no end"),
+            };
+            // A one-way street: what is published from here on closes nothing.
+            self.contraction.stop();
             self.drain(deadline).await;
             drop(over);
         };
