@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, sync::Arc, thread::JoinHandle, time::Duration, time::SystemTime};
 
 use iris::{
-    app::App,
+    app::{App, Materials},
     observe::Observer,
     plan,
     runtime::drain::{self, DrainTrigger},
@@ -13,6 +13,7 @@ use iris::{
 pub(crate) struct Iris {
     addresses: Vec<(String, SocketAddr)>,
     observer: Arc<Observer>,
+    materials: Arc<Materials>,
     trigger: DrainTrigger,
     thread: Option<JoinHandle<()>>,
 }
@@ -25,12 +26,12 @@ impl Iris {
         let (trigger, signal) = drain::channel();
         let app = App::bind(plan, signal).unwrap();
         let addresses = names.into_iter().map(|name| (name.clone(), app.address(&name).unwrap())).collect();
-        let observer = app.observer().clone();
+        let (observer, materials) = (app.observer().clone(), app.materials().clone());
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(app.serve());
         });
-        Self { addresses, observer, trigger, thread: Some(thread) }
+        Self { addresses, observer, materials, trigger, thread: Some(thread) }
     }
 
     /// Where a listener is bound.
@@ -56,6 +57,21 @@ impl Iris {
         let text = self.observer.expose(SystemTime::now());
         let prefix = format!("iris_handshake_failures_total{{component=\"{component}\",");
         text.lines().filter(|line| line.starts_with(&prefix) && !line.ends_with(" 0")).map(str::to_owned).collect()
+    }
+
+    /// How many connections of this component ended for this reason.
+    pub(crate) fn closes(&self, component: &str, reason: &str) -> u64 {
+        self.metric(&format!("iris_connection_closes_total{{component=\"{component}\",reason=\"{reason}\"}}")) as u64
+    }
+
+    /// How many connections of this component are still to be recycled.
+    pub(crate) fn recycle_pending(&self, component: &str) -> u64 {
+        self.metric(&format!("iris_recycle_pending{{component=\"{component}\"}}")) as u64
+    }
+
+    /// Has what changed on disk read and published now.
+    pub(crate) fn republish(&self) {
+        self.materials.republish_now().unwrap();
     }
 
     pub(crate) fn observer(&self) -> &Arc<Observer> {
