@@ -2,7 +2,7 @@
 
 use std::{io, net::SocketAddr};
 
-use crate::tls::DeriveError;
+use crate::material::reload::ReloadError;
 
 /// What keeps the process from starting.
 #[derive(Debug, thiserror::Error)]
@@ -23,7 +23,8 @@ pub enum StartError {
     /// The thread that sweeps connections when trust shrinks cannot be made.
     #[error("cannot start the sweeper")]
     Sweeper(#[source] io::Error),
-    /// The crypto configurations cannot be built from valid materials: a fault of Iris.
-    #[error("cannot build the TLS configurations")]
-    Tls(#[source] DeriveError),
+    /// The materials cannot be kept: there is no thread for them, or no crypto configuration can be built at all, which is a
+    /// fault of Iris.
+    #[error("cannot load the materials")]
+    Materials(#[source] ReloadError),
 }

@@ -1,89 +1,55 @@
-//! Loads the materials, derives what every role needs of them, publishes it, and tells the observer.
+//! Materials of the running process: loaded, kept up to date, and what every role needs derived of them.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::SystemTime,
-};
+use std::sync::{Arc, OnceLock};
 
-use super::StartError;
 use crate::{
     live::Contraction,
     material::{
-        self, Generations, MaterialId, observed,
-        publish::{self, Publisher, Reader},
-        read::{self, ReadPolicy},
-        source,
+        publish::Reader,
+        reload::{AfterPublish, Parts, ReloadError, Reloader},
+        watch::Watching,
     },
     observe::Observer,
     plan::Plan,
-    tls::{Configs, DeriveError},
+    tls::Configs,
 };
 
-/// What was loaded, and how it is published.
-pub(super) struct Loaded {
-    pub(super) publisher: Publisher<Configs>,
-    pub(super) configs: Reader<Configs>,
-    generations: Generations,
+/// Loads every material and keeps it up to date. A bad one is logged, and leaves its roles without configurations until
+/// there is a good one.
+pub(super) fn start(
+    plan: &Arc<Plan>,
+    observer: &Arc<Observer>,
+    after_publish: AfterPublish<Configs>,
+    watching: Watching,
+) -> Result<(Reloader, Reader<Configs>), ReloadError> {
+    let of = plan.clone();
+    Reloader::start(Parts {
+        plan: plan.clone(),
+        observer: observer.clone(),
+        derive: Box::new(move |generations| Ok(Configs::derive(&of, generations)?)),
+        after_publish,
+        watching,
+    })
 }
 
-/// Loads every material once. A bad one is logged, and leaves its roles without configurations.
-pub(super) fn load(plan: &Plan, observer: &Observer) -> Result<Loaded, StartError> {
-    let now = SystemTime::now();
-    let generations = material::load(plan, now);
-    let configs = Configs::derive(plan, &generations).map_err(StartError::Tls)?;
-    observed::tell_loaded(observer, plan, &generations, now);
-    let (publisher, configs) = publish::channel(configs);
-    Ok(Loaded { publisher, configs, generations })
-}
+/// What happens after each publication, on the thread of the materials: connections are swept. Comes before its
+/// `Contraction`, which needs what the materials publish.
+#[derive(Clone, Default)]
+pub(super) struct Sweeping(Arc<OnceLock<Arc<Contraction>>>);
 
-/// The materials in use.
-pub struct Materials {
-    plan: Arc<Plan>,
-    contraction: Arc<Contraction>,
-    publisher: Publisher<Configs>,
-    state: Mutex<State>,
-}
-
-struct State {
-    generations: Generations,
-    /// The files of each as they were read last.
-    read: BTreeMap<MaterialId, Vec<Vec<u8>>>,
-}
-
-impl Materials {
-    pub(super) fn new(
-        plan: Arc<Plan>,
-        contraction: Arc<Contraction>,
-        Loaded { publisher, generations, .. }: Loaded,
-    ) -> Self {
-        let state = Mutex::new(State { generations, read: BTreeMap::new() });
-        Self { plan, contraction, publisher, state }
+impl Sweeping {
+    pub(super) fn after_publish(&self) -> AfterPublish<Configs> {
+        let Self(contraction) = self.clone();
+        Box::new(move |configs| {
+            if let Some(contraction) = contraction.get() {
+                contraction.after_publish(configs);
+            }
+        })
     }
 
-    /// Rereads all files, and publishes what has changed and is good. Blocks: not for network threads.
-    ///
-    /// # Errors
-    ///
-    /// The configurations cannot be built. Nothing is published.
-    pub fn republish_now(&self) -> Result<(), DeriveError> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mut generations, now) = (state.generations.clone(), SystemTime::now());
-        for id in MaterialId::all(&self.plan) {
-            let Ok(snapshot) = read::snapshot(&source::files(&self.plan, id), ReadPolicy::default()) else { continue };
-            if state.read.get(&id) == Some(&snapshot.files) {
-                continue;
-            }
-            let file = source::files(&self.plan, id)[0].to_owned();
-            let built = material::load::build(&self.plan, &generations, id, &snapshot, now)
-                .map_err(|fault| fault.reject(id.name(&self.plan), &file));
-            generations.record(id, built, now);
-            state.read.insert(id, snapshot.files);
-        }
-        let configs = Arc::new(Configs::derive(&self.plan, &generations)?);
-        state.generations = generations;
-        self.publisher.publish(configs.clone());
-        self.contraction.after_publish(&configs);
-        Ok(())
+    /// From now on it is told, and first of what was published until now.
+    pub(super) fn begin(&self, contraction: Arc<Contraction>, configs: &Reader<Configs>) {
+        let contraction = self.0.get_or_init(|| contraction);
+        contraction.after_publish(&configs.load());
     }
 }

@@ -16,9 +16,9 @@ use tokio::{
 };
 
 pub use error::StartError;
-pub use materials::Materials;
 
 use accept::{Gate, accept_loopback, accept_quic};
+use materials::Sweeping;
 
 use crate::{
     admin::{self, Scope, View},
@@ -26,7 +26,11 @@ use crate::{
     dial::Dialer,
     listen::{loopback::LoopbackListener, quic::QuicListener},
     live::{self, Admission, Contraction, Order, Registry},
-    material::observed,
+    material::{
+        observed,
+        reload::{Reloader, Reread},
+        watch::Watching,
+    },
     observe::{Observer, Phase},
     plan::{ListenerEnd, ListenerId, Plan},
     runtime::{DrainSignal, Worker, Workers},
@@ -45,7 +49,7 @@ pub struct App {
     gate: Arc<Gate>,
     admin: Vec<(TcpListener, Scope)>,
     contraction: Arc<Contraction>,
-    materials: Arc<Materials>,
+    reloader: Reloader,
     // Last: its drop waits for the workers' threads, when nothing above uses them any more.
     workers: Workers,
 }
@@ -57,20 +61,32 @@ enum Bound {
 }
 
 impl App {
-    /// Loads the materials and binds every socket, each listener on a worker of its own as far as there are enough. A
+    /// Loads the materials, which are kept up to date from then on, and binds every socket, each listener on a worker of its own as far as there are enough. A
     /// material that cannot be loaded leaves its listeners bound and refusing.
     ///
     /// # Errors
     ///
     /// A socket or a thread cannot be had.
     pub fn bind(plan: Plan, drain: DrainSignal) -> Result<Self, StartError> {
+        Self::bind_watching(plan, drain, Watching::Events)
+    }
+
+    /// The same, with or without file events.
+    ///
+    /// # Errors
+    ///
+    /// A socket or a thread cannot be had.
+    pub fn bind_watching(plan: Plan, drain: DrainSignal, watching: Watching) -> Result<Self, StartError> {
         let plan = Arc::new(plan);
         let observer = Observer::new(observed::setup(&plan));
         let workers = Workers::start(plan.workers).map_err(StartError::Workers)?;
-        let loaded = materials::load(&plan, &observer)?;
-        let (configs, registry) = (loaded.configs.clone(), Arc::new(Registry::default()));
+        let registry = Arc::new(Registry::default());
+        let sweeping = Sweeping::default();
+        let (reloader, configs) =
+            materials::start(&plan, &observer, sweeping.after_publish(), watching).map_err(StartError::Materials)?;
         let contraction = Contraction::start(plan.clone(), registry.clone(), observer.clone(), configs.clone());
         let contraction = Arc::new(contraction.map_err(StartError::Sweeper)?);
+        sweeping.begin(contraction.clone(), &configs);
         let bridge = |worker: &Worker| {
             let dialer = worker.enter(|| Dialer::open(plan.clone(), configs.clone())).map_err(StartError::Workers)?;
             let (plan, contraction, observer) = (plan.clone(), contraction.clone(), observer.clone());
@@ -87,9 +103,7 @@ impl App {
             .filter_map(|(what, address, scope)| address.map(|address| bind_admin(what, address, scope)))
             .collect::<Result<Vec<_>, _>>()?;
         let gate = Gate { bridges, next: AtomicUsize::new(0), admission: Admission::new(&plan.limits), configs, drain };
-        let materials = Arc::new(Materials::new(plan.clone(), contraction.clone(), loaded));
-        let gate = Arc::new(gate);
-        Ok(Self { plan, observer, registry, listeners, gate, admin, contraction, materials, workers })
+        Ok(Self { plan, observer, registry, listeners, gate: Arc::new(gate), admin, contraction, reloader, workers })
     }
 
     /// The address that a listener is bound to.
@@ -108,9 +122,9 @@ impl App {
         &self.observer
     }
 
-    /// The materials in use.
-    pub fn materials(&self) -> &Arc<Materials> {
-        &self.materials
+    /// Has all materials read again at a word, until the drain begins.
+    pub fn reread(&self) -> Reread {
+        self.reloader.reread()
     }
 
     /// Serves until the drain has begun and is over: no new connections from then on; those that live may end by
@@ -135,8 +149,6 @@ impl App {
                 deadline = drain.begun() => deadline,
                 () = self.contraction.pace() => unreachable!("it has no end"),
             };
-            // A one-way street: what is published from here on closes nothing.
-            self.contraction.stop();
             self.drain(deadline).await;
             drop(over);
         };
@@ -152,6 +164,9 @@ impl App {
     }
 
     async fn drain(&self, deadline: Instant) {
+        // First: from here on nothing changes any more, whatever becomes of the files.
+        self.reloader.stop();
+        self.contraction.stop();
         self.observer.enter(Phase::Draining);
         tracing::info!(connections = self.registry.len(), "draining");
         tokio::select! {

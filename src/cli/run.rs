@@ -1,13 +1,17 @@
-//! `iris run`: the process as it runs in a pod.
+//! `iris run`: the process as it runs in a pod. SIGHUP has all materials read again.
 
 use std::{error::Error, pin::pin, time::Duration};
 
 use super::{args::RunArguments, departures, exit::Exit, file, output};
 use crate::{
     app::{App, StartError},
+    material::reload::ReloadError,
     observe::log,
     plan::{LogFormat, Plan},
-    runtime::{drain, signals::Termination},
+    runtime::{
+        drain,
+        signals::{Hangup, Termination},
+    },
 };
 
 /// Runs the command: until the first SIGTERM or SIGINT and the drain that it begins, or until the second.
@@ -40,7 +44,7 @@ pub(super) fn run(arguments: &RunArguments) -> Exit {
         Err(error) => {
             tracing::error!(cause = causes(&*error), "{error}");
             match error.downcast_ref() {
-                Some(StartError::Tls(_)) => Exit::Problems,
+                Some(StartError::Materials(ReloadError::Derive(_))) => Exit::Problems,
                 _ => Exit::System,
             }
         }
@@ -53,10 +57,12 @@ fn serve(plan: Plan) -> Result<(), Box<dyn Error + Send + Sync>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         // Before anything is bound, so that no signal finds the default disposition.
-        let mut termination = Termination::install()?;
+        let (mut termination, mut hangup) = (Termination::install()?, Hangup::install()?);
         let (trigger, signal) = drain::channel();
         let drain_time: Duration = plan.timeouts.drain;
-        let mut serving = pin!(App::bind(plan, signal)?.serve());
+        let app = App::bind(plan, signal)?;
+        let reread = app.reread();
+        let mut serving = pin!(app.serve());
         let mut begun = false;
         loop {
             tokio::select! {
@@ -69,6 +75,14 @@ fn serve(plan: Plan) -> Result<(), Box<dyn Error + Send + Sync>> {
                     begun = true;
                     tracing::info!(signal, "stopping");
                     trigger.begin(drain_time);
+                }
+                () = hangup.next() => {
+                    if begun {
+                        tracing::info!(signal = "SIGHUP", "stopping already: nothing is read any more");
+                    } else {
+                        tracing::info!(signal = "SIGHUP", "reading all materials again");
+                        reread.now();
+                    }
                 }
             }
         }

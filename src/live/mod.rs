@@ -11,6 +11,8 @@ pub mod registry;
 mod retire;
 mod rows;
 mod sweep;
+#[cfg(test)]
+mod tests;
 
 pub use admission::{Admission, Admitted, Refusal};
 pub use connection::{Connection, FarSide, Footing};

@@ -93,7 +93,7 @@ impl Pacer {
     }
 
     /// Carries out what is due, and says when the next is.
-    fn carry_out(&self, now: Instant) -> Option<Instant> {
+    pub(super) fn carry_out(&self, now: Instant) -> Option<Instant> {
         loop {
             let mut queue = self.lock();
             let first = queue.due.first_entry()?;

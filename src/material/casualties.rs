@@ -50,7 +50,7 @@ mod tests {
         let (known, stranger) = (Ca::new("known"), Ca::new("stranger"));
         let below = known.intermediate("below");
         let (leaf, deep) = (known.leaf(&["a.test"]), below.leaf(&["b.test"]));
-        let serial = webpki::EndEntityCert::try_from(&leaf.der).unwrap().serial().to_vec();
+        let serial = EndEntityCert::try_from(&leaf.der).unwrap().serial().to_vec();
         let plain = authority(&[&known], &[]);
         let plain = Casualties::of(&plain);
         assert!(!plain.are_likely(std::slice::from_ref(&leaf.der)));

@@ -131,6 +131,11 @@ impl Generations {
         }
         self.rejections.remove(&id);
     }
+
+    /// What lies on disk is what is in use: nothing of this material is refused.
+    pub fn settle(&mut self, id: MaterialId) {
+        self.rejections.remove(&id);
+    }
 }
 
 fn advance<K: Ord, T>(

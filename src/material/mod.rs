@@ -1,7 +1,8 @@
 //! From files to validated, immutable generations.
 //!
 //! [`source`] says which files, [`read`] takes one consistent snapshot of them, [`pem`] and the rest parse and check it
-//! (pure: the time is an argument), [`generation`] numbers what is good, [`publish`] swaps it in. A material that is
+//! (pure: the time is an argument), [`generation`] numbers what is good, [`publish`] swaps it in, and
+//! [`reload`] does it again and again, hinted at by [`watch`]. A material that is
 //! refused is a [`Rejection`] with a [`Reason`]; `docs/materials.md` explains each.
 
 pub mod authority;
@@ -19,6 +20,7 @@ pub mod provider;
 pub mod publish;
 pub mod read;
 pub mod reason;
+pub mod reload;
 pub mod revocation;
 pub mod roles;
 pub mod source;
@@ -27,6 +29,7 @@ pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 pub mod trust;
+pub mod watch;
 
 pub use authority::{Authority, Usage};
 pub use casualties::Casualties;

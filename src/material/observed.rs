@@ -1,19 +1,22 @@
 //! Materials and their roles as they are observed: which roles a plan has, what each stands on, and what `/status` and
 //! `iris check` tell of each material. Facts only, never a key.
 
-use std::{collections::BTreeSet, time::SystemTime};
+mod facts;
+mod tell;
+
+use std::collections::BTreeSet;
+
+pub use facts::facts;
+pub use tell::{Observed, tell_changes, tell_loaded};
 
 use super::{
-    CertificateFacts, Generation, Generations, MaterialId, Rejection, Warning,
+    MaterialId,
     roles::{listener_tls, upstream_tls},
 };
 use crate::{
     observe::{
-        ComponentSetup, Lifetime, Observer, Role, Setup, Standing,
-        component::Component,
-        escape,
+        ComponentSetup, Setup,
         labels::{Material as Kind, Transport},
-        status::{self, MaterialFacts, MaterialKind, Refusal},
     },
     plan::{Destination, ListenerEnd, ListenerPlan, Plan, TrustId, UpstreamEnd, UpstreamPlan, Verification},
 };
@@ -53,79 +56,6 @@ pub fn setup(plan: &Plan) -> Setup {
     }
 }
 
-/// Tells the observer what every role stands on after the first load.
-pub fn tell_loaded(observer: &Observer, plan: &Plan, generations: &Generations, now: SystemTime) {
-    let tell = |component: &Component, roles: Vec<(Kind, Vec<MaterialId>)>| {
-        for (kind, materials) in roles {
-            if let Some(role) = component.role(kind) {
-                tell_role(role, &materials, generations, now);
-            }
-        }
-    };
-    for (position, listener) in plan.listeners.iter().enumerate() {
-        tell(observer.listener(position), listener_roles(plan, listener));
-    }
-    for (position, upstream) in plan.upstreams.iter().enumerate() {
-        tell(observer.upstream(position), upstream_roles(plan, upstream));
-    }
-    let facts = facts(plan, generations, now);
-    for material in &facts {
-        log(material);
-    }
-    observer.set_materials(facts);
-}
-
-/// One line: what is in use of a material, or why nothing is.
-fn log(material: &MaterialFacts) {
-    let (kind, name, component) = (material.kind.as_str(), &material.name, material.used_by.join(","));
-    if let Some(refusal) = &material.refusal {
-        let (reason, file) = (refusal.reason, &refusal.file);
-        let detail = escape::text(&refusal.detail, escape::TEXT);
-        tracing::warn!(component, material = kind, name, result = "rejected", reason, file, detail, "material refused");
-    }
-    let Some(life) = material.standing.in_use else { return };
-    let all = |part: fn(&status::CertificateFacts) -> &String| {
-        escape::names(&material.certificates.iter().map(part).collect::<Vec<_>>())
-    };
-    let names: Vec<&String> = material.certificates.iter().flat_map(|certificate| &certificate.names).collect();
-    tracing::info!(
-        component,
-        material = kind,
-        name,
-        result = "success",
-        sequence = material.sequence,
-        subject = all(|certificate| &certificate.subject),
-        names = escape::names(&names),
-        serial = all(|certificate| &certificate.serial),
-        sha256 = all(|certificate| &certificate.sha256),
-        not_before = status::rfc3339(life.begins),
-        not_after = status::rfc3339(life.first_end),
-        warnings = (!material.warnings.is_empty()).then(|| material.warnings.join(",")),
-        "material in use"
-    );
-}
-
-/// What may be told of every material. A refusal is dated `now`: it was just met.
-pub fn facts(plan: &Plan, generations: &Generations, now: SystemTime) -> Vec<MaterialFacts> {
-    MaterialId::all(plan).map(|id| facts_of(plan, generations, id, now)).collect()
-}
-
-/// A role is filled when all its materials are there: a listener with several identities never does without one.
-fn tell_role(role: &Role, materials: &[MaterialId], generations: &Generations, now: SystemTime) {
-    let lives: Option<Vec<Lifetime>> = materials.iter().map(|id| lifetime(generations, *id)).collect();
-    if let Some(life) = lives.and_then(|lives| lives.into_iter().reduce(Lifetime::and)) {
-        role.loaded(life, now);
-        return;
-    }
-    // Only a refusal keeps a material away. One that is merely early does not matter beside one that is wrong.
-    let refused: Vec<&Rejection> = materials.iter().filter_map(|id| generations.rejection(*id)).collect();
-    match refused.iter().find(|rejection| rejection.starts.is_none()).or(refused.first()) {
-        Some(Rejection { starts: Some(starts), .. }) => role.held(*starts),
-        Some(rejection) => role.rejected(&rejection.to_string()),
-        None => {}
-    }
-}
-
 fn listener_roles(plan: &Plan, listener: &ListenerPlan) -> Vec<(Kind, Vec<MaterialId>)> {
     let Some(tls) = listener_tls(&listener.end) else { return Vec::new() };
     let auths = listener.routes.iter().filter_map(|route| route.client_auth.as_ref().or(tls.client_auth.as_ref()));
@@ -154,104 +84,6 @@ fn trust_roles(plan: &Plan, trust: &BTreeSet<TrustId>) -> Vec<(Kind, Vec<Materia
         .into_iter()
         .filter(|(_, materials)| !materials.is_empty())
         .collect()
-}
-
-/// When what is in use of a material begins and ends.
-fn lifetime(generations: &Generations, id: MaterialId) -> Option<Lifetime> {
-    match id {
-        MaterialId::Identity(id) => {
-            let facts = &generations.identity(id)?.value.facts;
-            Some(Lifetime::whole(facts.not_before, facts.not_after))
-        }
-        MaterialId::Trust(id) => {
-            let bundle = &generations.trust(id)?.value;
-            let first = bundle.anchors.iter().min_by_key(|anchor| anchor.facts.not_after)?;
-            Some(Lifetime {
-                begins: first.facts.not_before,
-                first_end: bundle.earliest_end,
-                last_end: bundle.latest_end,
-            })
-        }
-        MaterialId::Revocation(id) => {
-            let lists = &generations.revocation(id)?.value;
-            let first = lists.lists.iter().min_by_key(|list| list.next_update)?;
-            Some(Lifetime::whole(first.this_update, lists.next_update))
-        }
-    }
-}
-
-fn facts_of(plan: &Plan, generations: &Generations, id: MaterialId, now: SystemTime) -> MaterialFacts {
-    let kind = match id {
-        MaterialId::Identity(_) => MaterialKind::Identity,
-        MaterialId::Trust(_) => MaterialKind::Trust,
-        MaterialId::Revocation(_) => MaterialKind::Revocation,
-    };
-    let rejection = generations.rejection(id);
-    let mut facts = MaterialFacts {
-        kind,
-        name: id.name(plan).to_owned(),
-        source: "never read",
-        sequence: 0,
-        read_at: None,
-        standing: Standing {
-            in_use: lifetime(generations, id),
-            held_until: rejection.and_then(|rejection| rejection.starts),
-            refused: rejection.filter(|rejection| rejection.starts.is_none()).map(ToString::to_string),
-        },
-        certificates: Vec::new(),
-        refusal: rejection.map(|rejection| refusal(rejection, now)),
-        warnings: Vec::new(),
-        used_by: used_by(plan, id),
-    };
-    match id {
-        MaterialId::Identity(id) => {
-            if let Some(generation) = generations.identity(id) {
-                facts.certificates.push(certificate(&generation.value.facts));
-                describe(&mut facts, generation, &generation.value.warnings);
-            }
-        }
-        MaterialId::Trust(id) => {
-            if let Some(generation) = generations.trust(id) {
-                facts.certificates.extend(generation.value.anchors.iter().map(|anchor| certificate(&anchor.facts)));
-                describe(&mut facts, generation, &generation.value.warnings);
-            }
-        }
-        MaterialId::Revocation(id) => {
-            if let Some(generation) = generations.revocation(id) {
-                describe(&mut facts, generation, &generation.value.warnings);
-            }
-        }
-    }
-    facts
-}
-
-/// Adds what is known of any generation.
-fn describe<T>(facts: &mut MaterialFacts, generation: &Generation<T>, warnings: &[Warning]) {
-    facts.source = if warnings.contains(&Warning::PlainFiles) { "plain files" } else { "directory link" };
-    facts.sequence = generation.sequence;
-    facts.read_at = Some(generation.read_at);
-    facts.warnings = warnings.iter().map(|warning| warning.as_str()).collect();
-}
-
-fn refusal(rejection: &Rejection, at: SystemTime) -> Refusal {
-    Refusal {
-        reason: rejection.class.as_str(),
-        file: rejection.file.display().to_string(),
-        detail: rejection.detail.clone(),
-        at,
-    }
-}
-
-fn certificate(facts: &CertificateFacts) -> status::CertificateFacts {
-    let ips = facts.names.ip.iter().map(ToString::to_string);
-    status::CertificateFacts {
-        subject: facts.subject.clone(),
-        names: facts.names.dns.iter().chain(&facts.names.uri).cloned().chain(ips).collect(),
-        serial: facts.serial.clone(),
-        sha256: facts.sha256.clone(),
-        not_before: facts.not_before,
-        not_after: facts.not_after,
-    }
 }
 
 fn used_by(plan: &Plan, id: MaterialId) -> Vec<String> {

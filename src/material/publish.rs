@@ -5,8 +5,8 @@ use std::{fmt, sync::Arc};
 use arc_swap::ArcSwap;
 
 /// The two halves over a first value.
-pub fn channel<T>(initial: T) -> (Publisher<T>, Reader<T>) {
-    let cell = Arc::new(ArcSwap::from_pointee(initial));
+pub fn channel<T>(initial: impl Into<Arc<T>>) -> (Publisher<T>, Reader<T>) {
+    let cell = Arc::new(ArcSwap::from(initial.into()));
     (Publisher { cell: cell.clone() }, Reader { cell })
 }
 

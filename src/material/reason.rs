@@ -126,6 +126,8 @@ kebab_set! {
         CrlNotYet => "crl-not-yet",
         /// A delta, indirect or partitioned revocation list.
         CrlUnsupported => "crl-unsupported",
+        /// The TLS library refuses it, although every check let it through.
+        Unusable => "unusable",
     }
 }
 
@@ -154,6 +156,14 @@ kebab_set! {
         CrlIncomplete => "crl-incomplete",
         /// Files that no directory link leads to, as a subPath mount makes them: those never change.
         PlainFiles => "plain-files",
+    }
+}
+
+impl Reason {
+    /// Whether the same files may be judged otherwise at another time, with nothing else changed.
+    pub(crate) fn depends_on_time(self) -> bool {
+        use Reason::{ChainExpired, CrlNotYet, Expired, NotYetValid, WrongIssuer};
+        matches!(self, Expired | ChainExpired | NotYetValid | CrlNotYet | WrongIssuer)
     }
 }
 

@@ -29,7 +29,7 @@ pub struct TrustBundle {
     pub anchors: Vec<Anchor>,
     /// The same, in the same order, as verifiers take them.
     pub roots: Arc<RootCertStore>,
-    /// When the first anchor ends that is in effect.
+    /// When the first anchor ends that is in effect; when the last one did, after all have.
     pub earliest_end: SystemTime,
     /// When all have ended.
     pub latest_end: SystemTime,
@@ -60,6 +60,17 @@ impl TrustBundle {
     pub fn contracts_to(&self, successor: &Self) -> bool {
         let kept: HashSet<_> = successor.anchors.iter().map(Anchor::substance).collect();
         !self.anchors.iter().all(|anchor| kept.contains(&anchor.substance()))
+    }
+
+    /// The same with the anchors left out that have ended, which may be all: then nobody is trusted.
+    #[must_use]
+    pub fn without_ended(&self, now: SystemTime) -> Self {
+        let kept = |(anchor, _): &(&Anchor, _)| now <= anchor.facts.not_after;
+        let (anchors, roots): (Vec<_>, Vec<_>) = self.anchors.iter().zip(&self.roots.roots).filter(kept).unzip();
+        let anchors: Vec<Anchor> = anchors.into_iter().cloned().collect();
+        let earliest_end = anchors.iter().map(|anchor| anchor.facts.not_after).min().unwrap_or(self.latest_end);
+        let roots = RootCertStore { roots: roots.into_iter().cloned().collect() };
+        Self { anchors, roots: Arc::new(roots), earliest_end, ..self.clone() }
     }
 }
 

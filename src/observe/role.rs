@@ -47,6 +47,11 @@ impl Role {
     /// `reason` is for people, without secrets.
     pub fn rejected(&self, reason: &str) {
         self.metrics.count(ReloadResult::Rejected);
+        self.still_rejected(reason);
+    }
+
+    /// What is on disk is refused, and that was counted already.
+    pub fn still_rejected(&self, reason: &str) {
         self.metrics.set_candidate_rejected(true);
         let mut standing = lock(&self.standing);
         standing.refused = Some(reason.to_owned());

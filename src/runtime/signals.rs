@@ -29,3 +29,26 @@ impl Termination {
         }
     }
 }
+
+/// SIGHUP.
+#[derive(Debug)]
+pub struct Hangup(Signal);
+
+impl Hangup {
+    /// Takes it over from the default disposition, which would end the process. Needs a runtime.
+    ///
+    /// # Errors
+    ///
+    /// The operating system refuses a handler.
+    pub fn install() -> io::Result<Self> {
+        signal(SignalKind::hangup()).map(Self)
+    }
+
+    /// Completes at the next one. Several at a time may be one.
+    pub async fn next(&mut self) {
+        if self.0.recv().await.is_none() {
+            // The driver is gone: there will be none any more.
+            std::future::pending::<()>().await;
+        }
+    }
+}

@@ -1,12 +1,15 @@
-use std::time::Duration;
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use super::*;
 use crate::{
     material::{
-        load,
+        reload::Engine,
         testing::{Bench, Ca, leaf_params, validity},
     },
-    observe::{Phase, labels::MaterialState, status::ConnectionsRow},
+    observe::{Observer, Phase, Role, component::Component, labels::MaterialState, status::ConnectionsRow},
     plan::{
         AlpnPolicy, ClientAuth, ClientAuthMode, HostPort, IdentityId, ListenerTls, RoutePlan, ServerNameRule,
         UpstreamId, UpstreamTls,
@@ -39,9 +42,11 @@ fn secured_upstream(name: &str, trust: TrustId, identity: IdentityId) -> Upstrea
 }
 
 /// Loads the plan and tells an observer.
-fn observed(bench: &Bench, now: SystemTime) -> std::sync::Arc<Observer> {
+fn observed(bench: &Bench, now: SystemTime) -> Arc<Observer> {
     let observer = Observer::new(setup(&bench.plan));
-    tell_loaded(&observer, &bench.plan, &load(&bench.plan, now), now);
+    let mut engine = Engine::new(Arc::new(bench.plan.clone()), Box::new(|_| Ok(())));
+    let pass = engine.pass(now, false);
+    tell_loaded(&observer, &bench.plan, engine.observed(&pass.changes), now);
     for position in 0..bench.plan.listeners.len() {
         observer.listener(position).set_bound("[::1]:1".parse().unwrap());
     }

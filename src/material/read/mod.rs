@@ -5,22 +5,22 @@
 //! directory generation, also when the link is swapped in between. Where none does, the files are read until two reads
 //! agree: a writer that truncates and rewrites in place is caught at it.
 
+mod links;
+
 use std::{
-    collections::{HashMap, VecDeque},
-    ffi::OsString,
+    collections::BTreeSet,
     fs::{self, File},
     io::{self, Read},
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
     thread,
     time::Duration,
 };
 
 use super::reason::{Fault, Reason};
+use links::Links;
 
 /// The most that is read of one file, in bytes.
 pub const FILE_LIMIT: u64 = 1024 * 1024;
-/// Links in one path, as in Linux.
-const LINK_LIMIT: usize = 40;
 
 /// How hard to try.
 #[derive(Debug, Clone, Copy)]
@@ -66,30 +66,63 @@ impl Snapshot {
     }
 }
 
-/// Reads all `paths`. Blocks for at most `policy.pause` times `policy.attempts` and the reads themselves.
-pub fn snapshot(paths: &[&Path], policy: ReadPolicy) -> Result<Snapshot, Fault> {
-    settle(policy, || read_all(paths))
+/// What was read of several materials, all of one moment, and where to look for changes.
+#[derive(Debug)]
+pub struct Reading {
+    /// In the order asked for.
+    pub outcomes: Vec<Result<Snapshot, Fault>>,
+    /// Directories, without links in their paths, in which a change can change what the next reading finds: those of the
+    /// files, of every link on the way, and for what is missing the nearest that is there.
+    pub places: BTreeSet<PathBuf>,
 }
 
-/// Reads until what was read can be believed.
-fn settle(policy: ReadPolicy, mut read: impl FnMut() -> Result<Snapshot, Fault>) -> Result<Snapshot, Fault> {
-    let mut last: Option<Result<Snapshot, Fault>> = None;
-    for attempt in 0..policy.attempts.max(1) {
-        if attempt > 0 {
-            thread::sleep(policy.pause);
-        }
+/// Reads all `paths` of one material. Blocks for at most `policy.pause` times `policy.attempts` and the reads themselves.
+pub fn snapshot(paths: &[&Path], policy: ReadPolicy) -> Result<Snapshot, Fault> {
+    snapshots(&[paths.to_vec()], policy).outcomes.remove(0)
+}
+
+/// Reads several materials. A link that leads to more than one of them is resolved once, so that materials of one
+/// directory generation are read from that generation. Blocks as [`snapshot`] does, however many there are.
+pub fn snapshots(materials: &[Vec<&Path>], policy: ReadPolicy) -> Reading {
+    let mut places = BTreeSet::new();
+    let outcomes = settle(policy, || {
+        let mut links = Links::default();
+        let outcomes = materials.iter().map(|paths| read_all(&mut links, paths)).collect();
+        places = links.places;
+        outcomes
+    });
+    Reading { outcomes, places }
+}
+
+/// Reads until what was read can be believed, of every material: one that cannot has all read again, since a link may
+/// have been swapped.
+fn settle(policy: ReadPolicy, mut read: impl FnMut() -> Vec<Result<Snapshot, Fault>>) -> Vec<Result<Snapshot, Fault>> {
+    let mut last = Vec::new();
+    for attempt in 1.. {
         let now = read();
-        match &now {
-            // A directory generation is complete when the link points to it.
-            Ok(snapshot) if snapshot.linked => return now,
-            Ok(snapshot) if last.as_ref().is_some_and(|last| last.as_ref() == Ok(snapshot)) => return now,
-            Err(fault) if is_lasting(fault, last.as_ref()) => return now,
-            _ => last = Some(now),
+        let before = |position: usize| last.get(position);
+        if now.iter().enumerate().all(|(position, one)| is_credible(one, before(position))) {
+            return now;
         }
+        if attempt >= policy.attempts {
+            let unstable = || Fault::new(Reason::Unstable, "the files changed with every read");
+            let judge = |(position, one): (usize, Result<_, _>)| {
+                if one.is_err() || is_credible(&one, before(position)) { one } else { Err(unstable()) }
+            };
+            return now.into_iter().enumerate().map(judge).collect();
+        }
+        last = now;
+        thread::sleep(policy.pause);
     }
-    match last {
-        Some(Err(fault)) => Err(fault),
-        _ => Err(Fault::new(Reason::Unstable, "the files changed with every read")),
+    unreachable!("the last attempt returns")
+}
+
+/// Whether a read tells how things are: a directory generation is complete when the link points to it, plain files are
+/// at rest when two reads agree.
+fn is_credible(read: &Result<Snapshot, Fault>, last: Option<&Result<Snapshot, Fault>>) -> bool {
+    match read {
+        Ok(snapshot) => snapshot.linked || last == Some(read),
+        Err(fault) => is_lasting(fault, last),
     }
 }
 
@@ -99,8 +132,7 @@ fn is_lasting(fault: &Fault, last: Option<&Result<Snapshot, Fault>>) -> bool {
         || last.is_some_and(|last| last.as_ref() == Err(fault))
 }
 
-fn read_all(paths: &[&Path]) -> Result<Snapshot, Fault> {
-    let mut links = Links::default();
+fn read_all(links: &mut Links, paths: &[&Path]) -> Result<Snapshot, Fault> {
     let mut snapshot = Snapshot { files: Vec::with_capacity(paths.len()), linked: true };
     for path in paths {
         let blame = |error: io::Error| describe(&error).of_file(path);
@@ -131,78 +163,6 @@ fn describe(error: &io::Error) -> Fault {
         io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory => Fault::new(Reason::NotAFile, error.to_string()),
         _ => Fault::new(Reason::Unreadable, error.to_string()),
     }
-}
-
-/// Links as they were when first met, so that all paths of a snapshot see the same.
-#[derive(Default)]
-struct Links {
-    seen: HashMap<PathBuf, Option<PathBuf>>,
-}
-
-struct Resolved {
-    path: PathBuf,
-    linked: bool,
-}
-
-impl Links {
-    fn resolve(&mut self, path: &Path) -> io::Result<Resolved> {
-        let start = std::path::absolute(path)?;
-        // A link on the way to the mount, such as /var/run, says nothing about the volume.
-        let mount = start.parent().and_then(Path::parent).map_or(0, |above| above.components().count());
-        let mut ahead: VecDeque<OsString> = names(&start);
-        let (mut at, mut depth, mut links, mut linked) = (PathBuf::from("/"), 0, 0, false);
-        // How many of the names ahead are the path's own; those in front of them came from links.
-        let mut own = ahead.len();
-        while let Some(name) = ahead.pop_front() {
-            if ahead.len() < own {
-                own = ahead.len();
-                depth += 1;
-            }
-            if name == ".." {
-                at.pop();
-                continue;
-            }
-            let next = at.join(&name);
-            let Some(target) = self.link(&next)? else {
-                at = next;
-                continue;
-            };
-            links += 1;
-            if links > LINK_LIMIT {
-                return Err(io::Error::other("too many links"));
-            }
-            // A link to the file itself is no directory link. `depth` is counted without the root, `mount` with it.
-            linked |= !ahead.is_empty() && depth + 1 > mount;
-            if target.is_absolute() {
-                at = PathBuf::from("/");
-            }
-            for name in names(&target).into_iter().rev() {
-                ahead.push_front(name);
-            }
-        }
-        Ok(Resolved { path: at, linked })
-    }
-
-    /// Where `path` points, if it is a link.
-    fn link(&mut self, path: &Path) -> io::Result<Option<PathBuf>> {
-        if let Some(known) = self.seen.get(path) {
-            return Ok(known.clone());
-        }
-        let is_link = fs::symlink_metadata(path)?.file_type().is_symlink();
-        let target = if is_link { Some(fs::read_link(path)?) } else { None };
-        self.seen.insert(path.to_owned(), target.clone());
-        Ok(target)
-    }
-}
-
-fn names(path: &Path) -> VecDeque<OsString> {
-    path.components()
-        .filter_map(|component| match component {
-            Component::Normal(name) => Some(name.to_owned()),
-            Component::ParentDir => Some(OsString::from("..")),
-            Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
-        })
-        .collect()
 }
 
 #[cfg(test)]

@@ -93,13 +93,13 @@ fn plain_files_are_read_until_two_reads_agree() {
 fn plain_files_that_never_rest_are_unstable_and_those_that_come_to_rest_are_read() {
     let plain = |content: u8| Ok(Snapshot { files: vec![vec![content]], linked: false });
     let mut count = 0;
-    let fault = settle(QUICK, || {
+    let mut read = settle(QUICK, || {
         count += 1;
-        plain(count)
+        vec![plain(count)]
     });
-    assert_eq!((fault.expect_err("unstable").reason, count), (Reason::Unstable, 4));
+    assert_eq!((read.remove(0).expect_err("unstable").reason, count), (Reason::Unstable, 4));
     let mut reads = [1, 2, 2, 3].into_iter();
-    assert_eq!(settle(QUICK, || plain(reads.next().expect("no more reads"))), plain(2));
+    assert_eq!(settle(QUICK, || vec![plain(reads.next().expect("no more reads"))]), [plain(2)]);
     assert_eq!(reads.next(), Some(3));
 }
 
@@ -108,9 +108,28 @@ fn a_file_that_is_missing_for_a_moment_is_waited_for() {
     let missing = || Err(Fault::new(Reason::MissingFile, "no such file"));
     let found = || Ok(Snapshot { files: vec![vec![1]], linked: true });
     let mut reads = [missing(), found()].into_iter();
-    assert_eq!(settle(QUICK, || reads.next().expect("no more reads")), found());
+    assert_eq!(settle(QUICK, || vec![reads.next().expect("no more reads")]), [found()]);
     let mut reads = [missing(), missing()].into_iter();
-    assert_eq!(settle(QUICK, || reads.next().expect("no more reads")), missing());
+    assert_eq!(settle(QUICK, || vec![reads.next().expect("no more reads")]), [missing()]);
+}
+
+#[test]
+fn one_that_meets_a_swap_has_its_neighbour_read_again() {
+    let linked = |content: u8| Ok(Snapshot { files: vec![vec![content]], linked: true });
+    let missing = || Err(Fault::new(Reason::MissingFile, "no such file"));
+    let mut reads = [vec![linked(1), missing()], vec![linked(2), linked(2)]].into_iter();
+    assert_eq!(settle(QUICK, || reads.next().expect("no more reads")), [linked(2), linked(2)]);
+}
+
+#[test]
+fn materials_of_one_volume_are_of_one_generation_and_their_places_are_known() {
+    let volume = Volume::new("..one", "certificate 1", "key 1");
+    let (certificate, key, other) = (volume.path("tls.crt"), volume.path("tls.key"), volume.path("none/ca.crt"));
+    let reading = snapshots(&[vec![&certificate], vec![&key], vec![&other]], QUICK);
+    assert_eq!(reading.outcomes[1].as_ref().expect("read").files, [b"key 1".to_vec()]);
+    assert_eq!(reading.outcomes[2].as_ref().expect_err("missing").reason, Reason::MissingFile);
+    let root = fs::canonicalize(volume.0.path()).expect("a path");
+    assert_eq!(reading.places, BTreeSet::from([root.join("..one"), root]));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use iris_loopback::ClientHello;
 use quinn::{Connection, ConnectionError, Endpoint};
 use tempfile::TempDir;
 
-use super::rig::{AT_ONCE, assert_spread, last_after, next_ends, pem, watch, watch_arrivals};
+use super::rig::{AT_ONCE, assert_spread, last_after, next_ends, pem, replace, watch, watch_arrivals};
 use crate::support::{
     app::Iris,
     component::{Caller, hello},
@@ -38,11 +38,9 @@ impl Egress {
         Self { iris, caller: Caller::new(), files }
     }
 
-    pub(super) fn trust(&self, cas: &[&Ca]) -> Instant {
-        std::fs::write(self.files.path().join("peers.crt"), pem(cas)).unwrap();
-        let swapped = Instant::now();
-        self.iris.republish();
-        swapped
+    pub(super) async fn trust(&self, cas: &[&Ca]) -> Instant {
+        let bundle = self.files.path().join("peers.crt");
+        self.iris.reload("peer", "trust", || replace(&bundle, &pem(cas))).await
     }
 
     pub(super) async fn call(&self, server: &Endpoint, hello: ClientHello) -> Result<Connection, ConnectionError> {
@@ -65,7 +63,7 @@ async fn c08_servers_under_a_removed_ca_are_left_at_once_and_the_others_in_time(
         }
     }
     let mut ends = watch(calls);
-    let swapped = egress.trust(&[&new]);
+    let swapped = egress.trust(&[&new]).await;
     let ends = next_ends("everybody's end", &mut ends, 80).await;
     let (removed, recycled): (Vec<_>, Vec<_>) = ends.iter().partition(|end| end.group == 0);
     assert!(removed.iter().all(|end| end.is(Code::TrustRemoved)), "{removed:?}");

@@ -49,9 +49,9 @@ impl Shown {
         within("an answer", self.caller.connect(self.iris.address("out"), hello("peer.test"))).await.unwrap()
     }
 
-    fn renew(&self) {
-        self.ca.leaf(&["client.test"]).write(self.files.path(), "client");
-        self.iris.republish();
+    async fn renew(&self) {
+        let write = || drop(self.ca.leaf(&["client.test"]).write(self.files.path(), "client"));
+        self.iris.reload("peer", "client_identity", write).await;
     }
 }
 
@@ -63,7 +63,7 @@ async fn c16_connections_under_an_earlier_client_identity_go_before_it_ends() {
     for _ in 0..10 {
         before.push((0, shown.call().await));
     }
-    shown.renew();
+    shown.renew().await;
     let after = shown.call().await;
     let ends = next_ends("those before", &mut watch(before), 10).await;
     assert!(ends.iter().all(|end| end.is(Code::IdentityRetired)), "{ends:?}");
@@ -80,8 +80,8 @@ async fn c16_connections_under_an_earlier_client_identity_go_before_it_ends() {
 async fn c16_a_renewal_in_time_touches_nobody() {
     let shown = Shown::with(86_400);
     let before = shown.call().await;
-    shown.renew();
-    shown.renew();
+    shown.renew().await;
+    shown.renew().await;
     let after = shown.call().await;
     assert_eq!(shown.iris.recycle_pending("peer"), 0);
     assert_eq!((before.close_reason(), after.close_reason()), (None, None));

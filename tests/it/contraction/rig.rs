@@ -86,28 +86,27 @@ impl Door {
         self.files.path().join(name)
     }
 
-    pub(super) fn directory(&self) -> &Path {
-        self.files.path()
-    }
-
     pub(super) fn servers(&self) -> &Ca {
         &self.servers
     }
 
     /// Trusts these from now on, and says when it was told to.
-    pub(super) fn trust(&self, cas: &[&Ca]) -> Instant {
-        self.trust_text(&pem(cas))
+    pub(super) async fn trust(&self, cas: &[&Ca]) -> Instant {
+        self.iris.reload("in", "trust", || self.write_bundle(&pem(cas))).await
     }
 
-    pub(super) fn trust_text(&self, text: &str) -> Instant {
-        std::fs::write(self.path("workers.crt"), text).unwrap();
-        self.republish()
+    /// Replaces the bundle in one step, as whoever publishes files should.
+    pub(super) fn write_bundle(&self, text: &str) {
+        replace(&self.path("workers.crt"), text);
     }
 
-    pub(super) fn republish(&self) -> Instant {
-        let swapped = Instant::now();
-        self.iris.republish();
-        swapped
+    /// Completes when everything that lay on disk has been read.
+    pub(super) async fn read(&self) {
+        // The first of the two may have been begun before.
+        for _ in 0..2 {
+            let renew = || drop(self.servers.leaf(&["iris.test"]).write(self.files.path(), "edge"));
+            self.iris.reload("in", "server_identity", renew).await;
+        }
     }
 
     pub(super) fn config(&self, leaf: &Leaf) -> ClientConfig {
@@ -147,6 +146,13 @@ impl Door {
 /// A name that the door lets in.
 pub(super) fn worker(ca: &Ca) -> Leaf {
     ca.leaf(&["pylon.workers.test"])
+}
+
+/// Replaces a file in one step.
+pub(super) fn replace(path: &Path, text: &str) {
+    let beside = path.with_extension("new");
+    std::fs::write(&beside, text).unwrap();
+    std::fs::rename(beside, path).unwrap();
 }
 
 pub(super) fn pem(cas: &[&Ca]) -> String {

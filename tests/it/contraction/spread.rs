@@ -12,12 +12,12 @@ async fn c08_a_second_contraction_in_a_window_loses_nobody_and_extends_nothing()
     let (a, b, c) = (Ca::new("a"), Ca::new("b"), Ca::new("c"));
     let door = Door::open(&[&a, &b, &c], ", on_contraction: { still_trusted: recycle, spread: 6s }");
     let mut ends = watch(door.fill(&[&worker(&a), &worker(&b), &worker(&c)], 20).await);
-    let first = door.trust(&[&b, &c]);
+    let first = door.trust(&[&b, &c]).await;
     let mut all = next_ends("a to be closed", &mut ends, 20).await;
     while all.iter().filter(|end| end.group > 0).count() < 8 {
         all.extend(next_ends("the first to be recycled", &mut ends, 1).await);
     }
-    let second = door.trust(&[&c]);
+    let second = door.trust(&[&c]).await;
     let left = 60 - all.len();
     all.extend(next_ends("the rest", &mut ends, left).await);
     let of = |group: usize| all.iter().filter(move |end| end.group == group);

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use iris::transport::Code;
 
-use super::rig::{Door, next_ends, watch, worker};
+use super::rig::{Door, next_ends, replace, watch, worker};
 use crate::support::{
     pki::{Ca, Leaf, LeafSpec},
     wait::until,
@@ -16,7 +16,7 @@ const SOON: &str = ", on_contraction: { still_trusted: recycle, spread: 1s }";
 async fn after(before: &[&Ca], leaf: &Leaf, after: &[&Ca]) -> Code {
     let door = Door::open(before, SOON);
     let mut ends = watch(door.fill(&[leaf], 1).await);
-    door.trust(after);
+    door.trust(after).await;
     let end = next_ends("its end", &mut ends, 1).await.remove(0);
     let codes = [Code::TrustRemoved, Code::RecycledForTrust];
     codes.into_iter().find(|code| end.is(*code)).unwrap_or_else(|| panic!("{end:?}"))
@@ -48,7 +48,7 @@ async fn c16_a_root_issued_again_with_its_key_is_the_same_also_beside_a_removal(
     let mut ends = watch(door.fill(&[&leaf], 1).await);
     let connected = SystemTime::now();
     until("two seconds", || connected.elapsed().unwrap() > Duration::from_secs(2)).await;
-    door.trust(&[&root.reissued()]);
+    door.trust(&[&root.reissued()]).await;
     assert!(next_ends("its end", &mut ends, 1).await[0].is(Code::RecycledForTrust));
 }
 
@@ -62,7 +62,7 @@ async fn c08_a_leaf_that_has_ended_hides_nothing_about_its_ca() {
     let mut ends = watch(door.fill(&[&under_kept, &under_removed], 3).await);
     until("the leaves to end", || issued.elapsed().unwrap() > Duration::from_secs(6)).await;
     door.knock(door.config(&under_kept)).await.expect_err("it has ended");
-    door.trust(&[&kept]);
+    door.trust(&[&kept]).await;
     for end in next_ends("everybody's end", &mut ends, 6).await {
         let expected = if end.group == 0 { Code::RecycledForTrust } else { Code::TrustRemoved };
         assert!(end.is(expected), "{end:?}");
@@ -73,13 +73,14 @@ async fn c08_a_leaf_that_has_ended_hides_nothing_about_its_ca() {
 async fn c08_a_serial_on_the_list_ends_its_connections_as_revoked_and_recycles_the_rest() {
     let ca = Ca::new("workers");
     let (bad, good) = (worker(&ca), worker(&ca));
-    let before = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(before.path(), ca.revoke(&[])).unwrap();
-    let lists = format!(", revocation_lists: [ {} ]{SOON}", before.path().display());
+    let files = tempfile::TempDir::new().unwrap();
+    let list = files.path().join("workers.crl");
+    std::fs::write(&list, ca.revoke(&[])).unwrap();
+    let lists = format!(", revocation_lists: [ {} ]{SOON}", list.display());
     let door = Door::open(&[&ca], &lists);
     let mut ends = watch(door.fill(&[&bad, &good], 5).await);
-    std::fs::write(before.path(), ca.revoke(&[&bad])).unwrap();
-    door.republish();
+    let revoke = || replace(&list, &ca.revoke(&[&bad]));
+    door.iris.reload("in", "revocation", revoke).await;
     for end in next_ends("everybody's end", &mut ends, 10).await {
         let expected = if end.group == 0 { Code::TrustRemoved } else { Code::RecycledForTrust };
         assert!(end.is(expected), "{end:?}");

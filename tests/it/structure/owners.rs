@@ -35,7 +35,7 @@ pub(super) const OWNERS: &[Rule] = &[
 ];
 
 /// Dependencies that have an owner and are not in Cargo.toml yet.
-pub(super) const EXPECTED_LATER: &[&str] = &["notify"];
+pub(super) const EXPECTED_LATER: &[&str] = &[];
 
 /// Uses outside of the owner's files.
 pub(super) fn trespasses(files: &[SourceFile], rules: &[Rule]) -> Vec<String> {

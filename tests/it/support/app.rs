@@ -1,19 +1,27 @@
 //! The app, as `iris run` runs it, on a thread of its own.
 
-use std::{net::SocketAddr, sync::Arc, thread::JoinHandle, time::Duration, time::SystemTime};
+use std::{
+    net::SocketAddr,
+    sync::Arc,
+    thread::JoinHandle,
+    time::{Duration, Instant, SystemTime},
+};
 
 use iris::{
-    app::{App, Materials},
+    app::App,
+    material::reload::Reread,
     observe::Observer,
     plan,
     runtime::drain::{self, DrainTrigger},
 };
 
+use super::wait::until;
+
 /// A running Iris. Dropping it drains it at once.
 pub(crate) struct Iris {
     addresses: Vec<(String, SocketAddr)>,
     observer: Arc<Observer>,
-    materials: Arc<Materials>,
+    reread: Reread,
     trigger: DrainTrigger,
     thread: Option<JoinHandle<()>>,
 }
@@ -26,12 +34,12 @@ impl Iris {
         let (trigger, signal) = drain::channel();
         let app = App::bind(plan, signal).unwrap();
         let addresses = names.into_iter().map(|name| (name.clone(), app.address(&name).unwrap())).collect();
-        let (observer, materials) = (app.observer().clone(), app.materials().clone());
+        let (observer, reread) = (app.observer().clone(), app.reread());
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(app.serve());
         });
-        Self { addresses, observer, materials, trigger, thread: Some(thread) }
+        Self { addresses, observer, reread, trigger, thread: Some(thread) }
     }
 
     /// Where a listener is bound.
@@ -69,9 +77,34 @@ impl Iris {
         self.metric(&format!("iris_recycle_pending{{component=\"{component}\"}}")) as u64
     }
 
-    /// Has what changed on disk read and published now.
-    pub(crate) fn republish(&self) {
-        self.materials.republish_now().unwrap();
+    /// Has everything on disk read again now.
+    pub(crate) fn reread(&self) {
+        self.reread.now();
+    }
+
+    /// How many reloads of this material there were for this component.
+    pub(crate) fn reloads(&self, component: &str, material: &str) -> u64 {
+        let labels = format!("component=\"{component}\",material=\"{material}\",result=\"success\"");
+        self.metric(&format!("iris_tls_reloads_total{{{labels}}}")) as u64
+    }
+
+    /// Lets `change` change files, and returns when the material of this component that they make is in use: the last
+    /// moment at which it was not.
+    pub(crate) async fn reload(&self, component: &str, material: &str, change: impl FnOnce()) -> Instant {
+        let before = self.reloads(component, material);
+        change();
+        let mut looked = Instant::now();
+        self.reread();
+        until("the reload", || {
+            let look = Instant::now();
+            let done = self.reloads(component, material) > before;
+            if !done {
+                looked = look;
+            }
+            done
+        })
+        .await;
+        looked
     }
 
     pub(crate) fn observer(&self) -> &Arc<Observer> {
