@@ -20,6 +20,9 @@ pub enum StartError {
     /// A worker, or the sockets that it dials from, cannot be made.
     #[error("cannot start the workers")]
     Workers(#[source] io::Error),
+    /// The thread that sweeps connections when trust shrinks cannot be made.
+    #[error("cannot start the sweeper")]
+    Sweeper(#[source] io::Error),
     /// The materials cannot be kept: there is no thread for them, or no crypto configuration can be built at all, which is a
     /// fault of Iris.
     #[error("cannot load the materials")]

@@ -1,8 +1,9 @@
 //! Materials of the running process: loaded, kept up to date, and what every role needs derived of them.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::{
+    live::Contraction,
     material::{
         publish::Reader,
         reload::{AfterPublish, Parts, ReloadError, Reloader},
@@ -31,7 +32,24 @@ pub(super) fn start(
     })
 }
 
-/// What happens after each publication, on the thread of the materials: nothing more, new handshakes look by themselves.
-pub(super) fn after_publish() -> AfterPublish<Configs> {
-    Box::new(|_| {})
+/// What happens after each publication, on the thread of the materials: connections are swept. Comes before its
+/// `Contraction`, which needs what the materials publish.
+#[derive(Clone, Default)]
+pub(super) struct Sweeping(Arc<OnceLock<Arc<Contraction>>>);
+
+impl Sweeping {
+    pub(super) fn after_publish(&self) -> AfterPublish<Configs> {
+        let Self(contraction) = self.clone();
+        Box::new(move |configs| {
+            if let Some(contraction) = contraction.get() {
+                contraction.after_publish(configs);
+            }
+        })
+    }
+
+    /// From now on it is told, and first of what was published until now.
+    pub(super) fn begin(&self, contraction: Arc<Contraction>, configs: &Reader<Configs>) {
+        let contraction = self.0.get_or_init(|| contraction);
+        contraction.after_publish(&configs.load());
+    }
 }

@@ -20,13 +20,14 @@ pub use error::StartError;
 pub use running::Running;
 
 use accept::{Gate, accept_loopback, accept_quic};
+use materials::Sweeping;
 
 use crate::{
     admin::{self, Scope, View},
     bridge::Bridge,
     dial::Dialer,
     listen::{loopback::LoopbackListener, quic::QuicListener},
-    live::{self, Admission, Order, Registry},
+    live::{self, Admission, Contraction, Order, Registry},
     material::{
         observed,
         reload::{Reloader, Reread},
@@ -49,6 +50,7 @@ pub struct App {
     listeners: Vec<Bound>,
     gate: Arc<Gate>,
     admin: Vec<(TcpListener, Scope)>,
+    contraction: Arc<Contraction>,
     reloader: Reloader,
     // Last: its drop waits for the workers' threads, when nothing above uses them any more.
     workers: Workers,
@@ -81,12 +83,16 @@ impl App {
         let observer = Observer::new(observed::setup(&plan));
         let workers = Workers::start(plan.workers).map_err(StartError::Workers)?;
         let registry = Arc::new(Registry::default());
+        let sweeping = Sweeping::default();
         let (reloader, configs) =
-            materials::start(&plan, &observer, materials::after_publish(), watching).map_err(StartError::Materials)?;
+            materials::start(&plan, &observer, sweeping.after_publish(), watching).map_err(StartError::Materials)?;
+        let contraction = Contraction::start(plan.clone(), registry.clone(), observer.clone(), configs.clone());
+        let contraction = Arc::new(contraction.map_err(StartError::Sweeper)?);
+        sweeping.begin(contraction.clone(), &configs);
         let bridge = |worker: &Worker| {
             let dialer = worker.enter(|| Dialer::open(plan.clone(), configs.clone())).map_err(StartError::Workers)?;
-            let (plan, registry, observer) = (plan.clone(), registry.clone(), observer.clone());
-            Ok(Arc::new(Bridge { plan, registry, observer, dialer, tasks: worker.tasks().clone() }))
+            let (plan, contraction, observer) = (plan.clone(), contraction.clone(), observer.clone());
+            Ok(Arc::new(Bridge { plan, contraction, observer, dialer, tasks: worker.tasks().clone() }))
         };
         let bridges = workers.iter().map(bridge).collect::<Result<Vec<_>, _>>()?;
         let listeners = bind_listeners(&plan, &observer, &workers)?;
@@ -99,7 +105,7 @@ impl App {
             .filter_map(|(what, address, scope)| address.map(|address| bind_admin(what, address, scope)))
             .collect::<Result<Vec<_>, _>>()?;
         let gate = Gate { bridges, next: AtomicUsize::new(0), admission: Admission::new(&plan.limits), configs, drain };
-        Ok(Self { plan, observer, registry, listeners, gate: Arc::new(gate), admin, reloader, workers })
+        Ok(Self { plan, observer, registry, listeners, gate: Arc::new(gate), admin, contraction, reloader, workers })
     }
 
     /// The address that a listener is bound to.
@@ -141,7 +147,10 @@ impl App {
         let admin = admin::serve(std::mem::take(&mut self.admin), Arc::new(view), async { drop(is_over.await) });
         let work = async {
             let mut drain = self.gate.drain.clone();
-            let deadline = drain.begun().await;
+            let deadline = tokio::select! {
+                deadline = drain.begun() => deadline,
+                () = self.contraction.pace() => unreachable!("it has no end"),
+            };
             self.drain(deadline).await;
             drop(over);
         };
@@ -159,6 +168,7 @@ impl App {
     async fn drain(&self, deadline: Instant) {
         // First: from here on nothing changes any more, whatever becomes of the files.
         self.reloader.stop();
+        self.contraction.stop();
         self.observer.enter(Phase::Draining);
         tracing::info!(connections = self.registry.len(), "draining");
         tokio::select! {

@@ -26,7 +26,7 @@ impl PairEnd {
     pub fn ending(&self) -> Ending {
         match self {
             Self::Ordered(order) => {
-                Ending::new(Side::Both, order.reason).with_code(order.close.code.into_inner(), &order.close.reason)
+                Ending::new(order.side, order.reason).with_code(order.close.code.into_inner(), &order.close.reason)
             }
             Self::Closed { side, error: ConnectionError::ApplicationClosed(close) } => {
                 Ending::new(*side, CloseReason::Peer).with_code(close.error_code.into_inner(), &close.reason)

@@ -9,13 +9,13 @@ use super::Pair;
 use crate::{
     dial::{DialError, DialRequest, Dialer, Dialled},
     listen::{Arrival, ArrivalEnd, loopback::refuse},
-    live::{Admitted, Connection, FarSide, Registry, Ticket},
-    observe::{Attempt, Observer, labels::HandshakeFailure},
+    live::{Admitted, Connection, Contraction, FarSide, Footing, Order, Ticket},
+    observe::{Attempt, Observer, Side, labels::HandshakeFailure},
     plan::{Limits, Plan, UpstreamId},
     runtime::Tasks,
     tls,
     transport::{
-        Code, Session,
+        Close, Code, Session,
         config::{StreamLimits, connection_window, loopback},
     },
 };
@@ -24,8 +24,8 @@ use crate::{
 pub struct Bridge {
     /// The configuration that runs.
     pub plan: Arc<Plan>,
-    /// Who is connected.
-    pub registry: Arc<Registry>,
+    /// Who is connected, and whether what each stands on still holds.
+    pub contraction: Arc<Contraction>,
     /// Metrics and records.
     pub observer: Arc<Observer>,
     /// Dials on this worker.
@@ -36,20 +36,29 @@ pub struct Bridge {
 
 /// Carries an arrival to its upstream and relays until one of them has enough. `admitted` is its room, which it gives
 /// back at the end.
-pub async fn serve(bridge: &Bridge, arrival: Arrival, mut attempt: Attempt, mut admitted: Admitted) {
+pub async fn serve(bridge: &Bridge, mut arrival: Arrival, mut attempt: Attempt, mut admitted: Admitted) {
     let plan = &*bridge.plan;
     let upstream_id = plan.listener(arrival.listener).routes[arrival.route].upstream;
     let upstream = bridge.observer.upstream(upstream_id.0).clone();
-    let mut entry = Connection::new(arrival.listener, upstream_id, arrival.peer, arrival.standing);
+    let (route, footing) = ((arrival.listener, arrival.route), Footing::new(arrival.standing, arrival.judged.take()));
+    let mut entry = Connection::new(route, upstream_id, arrival.peer, footing);
     entry.server_name.clone_from(&arrival.server_name);
-    let ticket = bridge.registry.enter(entry);
+    // From here on it is swept; and what was published before has been asked about it.
+    let ticket = bridge.contraction.enter(entry);
     let began = Instant::now();
-    let dialled = match dial(bridge, upstream_id, &arrival, &ticket).await {
+    let mut dialled = match dial(bridge, upstream_id, &arrival, &ticket).await {
         Ok(dialled) => dialled,
         Err(NotDialled::ArrivalGone(why)) => return attempt.fail(HandshakeFailure::Protocol, &why),
+        Err(NotDialled::Ordered(order)) => {
+            turn_away(arrival, order.failure(), &order.close);
+            return attempt.fail(order.failure(), &text(&order.close));
+        }
         Err(NotDialled::Failed(error)) => {
             let reason = error.reason;
-            turn_away(arrival, &error);
+            match arrival.end {
+                ArrivalEnd::Established(session) => session.close(&error.close()),
+                ArrivalEnd::Held(pending) => drop(refuse(*pending, reason, error.to_string())),
+            }
             let no = matches!(reason, HandshakeFailure::DestinationNotAllowed | HandshakeFailure::NotReady);
             let say = if no { Attempt::refuse_dial } else { Attempt::fail_dial };
             return say(attempt, &upstream, reason, &error.detail);
@@ -57,6 +66,17 @@ pub async fn serve(bridge: &Bridge, arrival: Arrival, mut attempt: Attempt, mut 
     };
     let dialled_in = began.elapsed();
     attempt.facts().alpn = dialled.alpn.clone();
+    let footing = Footing::new(dialled.standing, dialled.judged.take());
+    bridge.contraction.connected(&ticket, FarSide { footing, alpn: dialled.alpn.clone() });
+    // Nobody is let through to, or from, whom the latest trust does not know.
+    if let Some(order) = ticket.connection().decided() {
+        dialled.session.close(&order.close);
+        turn_away(arrival, order.failure(), &order.close);
+        return match order.side {
+            Side::Dialled => attempt.fail_dial(&upstream, order.failure(), &text(&order.close)),
+            Side::Accepted | Side::Both => attempt.fail(order.failure(), &text(&order.close)),
+        };
+    }
     let accepted = match settle(plan, arrival, &dialled).await {
         Ok(accepted) => accepted,
         Err((reason, detail)) => {
@@ -66,9 +86,7 @@ pub async fn serve(bridge: &Bridge, arrival: Arrival, mut attempt: Attempt, mut 
     };
     admitted.handshake_done();
     let record = attempt.established(&upstream, dialled_in);
-    let (standing, alpn) = (dialled.standing, dialled.alpn);
-    // Not set before: an entry is dialled for once.
-    let _ = ticket.connection().far.set(FarSide { standing, alpn, traffic: record.traffic().clone() });
+    ticket.connection().established(record.traffic().clone());
     let pair = Pair {
         accepted,
         dialled: dialled.session,
@@ -81,6 +99,7 @@ pub async fn serve(bridge: &Bridge, arrival: Arrival, mut attempt: Attempt, mut 
 
 enum NotDialled {
     ArrivalGone(String),
+    Ordered(Order),
     Failed(DialError),
 }
 
@@ -95,12 +114,7 @@ async fn dial(bridge: &Bridge, to: UpstreamId, arrival: &Arrival, ticket: &Ticke
         datagram_size: arrival.datagram_size(),
     };
     tokio::select! { biased;
-        order = ticket.ordered() => {
-            if let ArrivalEnd::Established(session) = &arrival.end {
-                session.close(&order.close);
-            }
-            Err(NotDialled::ArrivalGone(String::from_utf8_lossy(&order.close.reason).into_owned()))
-        }
+        order = ticket.ordered() => Err(NotDialled::Ordered(order.clone())),
         why = gone(&arrival.end) => Err(NotDialled::ArrivalGone(why)),
         dialled = bridge.dialer.dial(to, &request) => dialled.map_err(NotDialled::Failed),
     }
@@ -119,13 +133,18 @@ async fn gone(end: &ArrivalEnd) -> String {
     }
 }
 
-fn turn_away(arrival: Arrival, error: &DialError) {
+/// Says no to an arrival, with a close of ours.
+fn turn_away(arrival: Arrival, reason: HandshakeFailure, close: &Close) {
     match arrival.end {
-        ArrivalEnd::Established(session) => session.close(&error.close()),
-        ArrivalEnd::Held(pending) => {
-            refuse(*pending, error.reason, error.to_string());
-        }
+        ArrivalEnd::Established(session) => session.close(close),
+        ArrivalEnd::Held(pending) => drop(refuse(*pending, reason, text(close))),
     }
+}
+
+/// The words of a close, without the mark that every refusal of ours bears anyway.
+fn text(close: &Close) -> String {
+    let text = String::from_utf8_lossy(&close.reason);
+    text.strip_prefix("iris: ").unwrap_or(&text).to_owned()
 }
 
 /// Brings the accepted side to what the far side permits.

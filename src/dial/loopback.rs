@@ -73,6 +73,7 @@ impl LoopbackDialer {
             alpn: data.alpn,
             limits: data.limits,
             standing: Standing::default(),
+            judged: None,
         })
     }
 

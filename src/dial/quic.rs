@@ -17,7 +17,7 @@ use super::{
 use crate::{
     observe::labels::HandshakeFailure,
     plan::{Destination, HostPort, Plan, ServerNameRule, UpstreamTls},
-    tls::{self, UpstreamConfigs},
+    tls::{self, Judged, UpstreamConfigs},
     transport::{Session, config::secured, socket::bind_udp},
 };
 
@@ -102,12 +102,14 @@ impl QuicDialer {
         let Some(limits) = outcome.limits() else {
             return Err((HandshakeFailure::Protocol, "complete without transport parameters".into()));
         };
+        let judged = outcome.judged_at().and_then(|at| Some(Judged { chain: tls::chain_of(&connection)?, at }));
         Ok(Dialled {
             session: Session::from(connection),
             address,
             alpn: outcome.alpn(),
             limits,
             standing: outcome.standing,
+            judged,
         })
     }
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use iris_loopback::{DatagramSize, PeerInfo, PeerLimits};
 
 use crate::{
-    tls::Standing,
+    tls::{Judged, Standing},
     transport::{Session, config::StreamLimits},
 };
 
@@ -39,4 +39,6 @@ pub struct Dialled {
     pub limits: PeerLimits,
     /// The generations that the handshake stood on.
     pub standing: Standing,
+    /// The chain that the far side was judged by.
+    pub judged: Option<Judged>,
 }

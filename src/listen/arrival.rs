@@ -6,7 +6,7 @@ use iris_loopback::{DatagramSize, PeerCertificate, PeerInfo, PeerLimits, Pending
 
 use crate::{
     plan::ListenerId,
-    tls::{PeerIdentity, Standing},
+    tls::{Judged, PeerIdentity, Standing},
     transport::Session,
 };
 
@@ -29,6 +29,8 @@ pub struct Arrival {
     pub limits: PeerLimits,
     /// The generations that its handshake stood on.
     pub standing: Standing,
+    /// The chain that it was judged by.
+    pub judged: Option<Judged>,
     /// The certificate that it showed.
     pub identity: Option<PeerIdentity>,
     /// Its connection.

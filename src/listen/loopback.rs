@@ -94,6 +94,7 @@ impl LoopbackListener {
             destination: hello.destination,
             limits,
             standing: Standing::default(),
+            judged: None,
             identity: None,
             end: ArrivalEnd::Held(Box::new(pending)),
         })

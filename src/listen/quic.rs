@@ -9,7 +9,7 @@ use super::{Arrival, ArrivalEnd};
 use crate::{
     observe::labels::HandshakeFailure,
     plan::{ListenerId, Plan},
-    tls::{self, ListenerConfigs, PeerIdentity},
+    tls::{self, Judged, ListenerConfigs, PeerIdentity},
     transport::{
         Session,
         config::{StreamLimits, secured},
@@ -108,6 +108,8 @@ impl QuicListener {
             // No handshake completes before both are known.
             return Err(Refused { reason: HandshakeFailure::Protocol, detail: "complete without a choice".into() });
         };
+        let identity = PeerIdentity::of(&connection);
+        let judged = outcome.judged_at().zip(identity.as_ref());
         Ok(Arrival {
             listener: self.id,
             route: chosen.route,
@@ -117,7 +119,8 @@ impl QuicListener {
             destination: None,
             limits,
             standing: chosen.standing,
-            identity: PeerIdentity::of(&connection),
+            judged: judged.map(|(at, identity)| Judged { chain: identity.chain.clone(), at }),
+            identity,
             end: ArrivalEnd::Established(Session::from(connection)),
         })
     }

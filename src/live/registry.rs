@@ -2,22 +2,15 @@
 
 use std::{
     collections::HashMap,
-    net::SocketAddr,
     sync::{
-        Arc, Mutex, OnceLock, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
-    time::Instant,
 };
 
 use tokio::sync::Notify;
 
-use super::Order;
-use crate::{
-    observe::Traffic,
-    plan::{ListenerId, UpstreamId},
-    tls::Standing,
-};
+use super::{Connection, FarSide, Order};
 
 /// Every connection between its acceptance and the end of its pair.
 #[derive(Debug, Default)]
@@ -32,62 +25,6 @@ struct Live {
     connections: HashMap<u64, Arc<Connection>>,
     /// Given to all that enter from now on.
     standing_order: Option<Order>,
-}
-
-/// What is known of one connection.
-#[derive(Debug)]
-pub struct Connection {
-    /// Where it was accepted.
-    pub listener: ListenerId,
-    /// Where it leads.
-    pub upstream: UpstreamId,
-    /// Who opened it.
-    pub peer: SocketAddr,
-    /// The server name that it asked for.
-    pub server_name: Option<String>,
-    /// Since when it is here.
-    pub since: Instant,
-    /// The generations that the accepted side stands on.
-    pub accepted: Standing,
-    /// Its other side, once that is connected.
-    pub far: OnceLock<FarSide>,
-    order: OnceLock<Order>,
-    ordered: Notify,
-}
-
-/// The dialled side of a connection.
-#[derive(Debug)]
-pub struct FarSide {
-    /// The generations that it stands on.
-    pub standing: Standing,
-    /// The application protocol that was agreed.
-    pub alpn: Option<Vec<u8>>,
-    /// What passes.
-    pub traffic: Arc<Traffic>,
-}
-
-impl Connection {
-    /// A connection that nothing has been decided about.
-    pub fn new(listener: ListenerId, upstream: UpstreamId, peer: SocketAddr, accepted: Standing) -> Self {
-        Self {
-            listener,
-            upstream,
-            peer,
-            server_name: None,
-            since: Instant::now(),
-            accepted,
-            far: OnceLock::new(),
-            order: OnceLock::new(),
-            ordered: Notify::new(),
-        }
-    }
-
-    /// Decides its end. The first decision stands.
-    pub fn order(&self, order: Order) {
-        if self.order.set(order).is_ok() {
-            self.ordered.notify_waiters();
-        }
-    }
 }
 
 /// A connection's place in the registry, until it is dropped.
@@ -155,25 +92,26 @@ impl Registry {
 
 impl Ticket {
     /// The connection that holds this place.
-    pub fn connection(&self) -> &Connection {
+    pub fn connection(&self) -> &Arc<Connection> {
         &self.connection
+    }
+
+    /// The dialled side is connected. Under the registry's lock, so that a [`snapshot`](Registry::snapshot) taken after a
+    /// publication either shows it, or was taken before: then whoever asks after this call sees what was published.
+    pub fn connected(&self, far: FarSide) {
+        let _live = self.registry.lock();
+        self.connection.set_far(far);
     }
 
     /// Completes when its end has been decided.
     pub async fn ordered(&self) -> &Order {
-        loop {
-            // Made before the look, so that a decision between look and wait is not missed.
-            let ordered = self.connection.ordered.notified();
-            if let Some(order) = self.connection.order.get() {
-                return order;
-            }
-            ordered.await;
-        }
+        self.connection.ordered().await
     }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
+        self.connection.clear_due();
         let mut live = self.registry.lock();
         live.connections.remove(&self.id);
         if live.connections.is_empty() {
@@ -185,9 +123,13 @@ impl Drop for Ticket {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        live::Footing,
+        plan::{ListenerId, UpstreamId},
+    };
 
     fn connection() -> Connection {
-        Connection::new(ListenerId(0), UpstreamId(0), "127.0.0.1:1".parse().unwrap(), Standing::default())
+        Connection::new((ListenerId(0), 0), UpstreamId(0), "127.0.0.1:1".parse().unwrap(), Footing::default())
     }
 
     #[tokio::test]

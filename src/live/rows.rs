@@ -21,9 +21,9 @@ pub fn rows(registry: &Registry, plan: &Plan) -> ConnectionsRow {
 }
 
 fn row(connection: &Connection, plan: &Plan) -> ConnectionRow {
-    let far = connection.far.get();
-    let bytes = |direction| far.map_or(0, |far| far.traffic.bytes_passed(direction));
-    let standings = [Some(&connection.accepted), far.map(|far| &far.standing)];
+    let (far, traffic) = (connection.far(), connection.traffic());
+    let bytes = |direction| traffic.map_or(0, |traffic| traffic.bytes_passed(direction));
+    let standings = [Some(&connection.accepted), far.map(|far| &far.footing)];
     ConnectionRow {
         listener: plan.listener(connection.listener).name.clone(),
         upstream: plan.upstream(connection.upstream).name.clone(),
@@ -31,10 +31,10 @@ fn row(connection: &Connection, plan: &Plan) -> ConnectionRow {
         server_name: connection.server_name.as_deref().map(|name| escape::text(name, escape::NAME)),
         alpn: far.and_then(|far| far.alpn.as_deref()).map(|alpn| escape::bytes(alpn, escape::NAME)),
         age_seconds: connection.since.elapsed().as_secs(),
-        streams: far.map_or(0, |far| far.traffic.streams()),
+        streams: traffic.map_or(0, |traffic| traffic.streams()),
         bytes_upstream: bytes(Direction::Upstream),
         bytes_downstream: bytes(Direction::Downstream),
-        generations: standings.into_iter().flatten().flat_map(|standing| generations(standing, plan)).collect(),
+        generations: standings.into_iter().flatten().flat_map(|footing| generations(&footing.standing, plan)).collect(),
     }
 }
 

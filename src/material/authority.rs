@@ -62,8 +62,8 @@ impl Authority {
     /// Whether a chain reaches an anchor that is valid at `now`, keeping to its path length, with no certificate of it
     /// revoked. Returns the anchor's position in [`TrustBundle::anchors`].
     ///
-    /// `now` is the time of the handshake, also when the question is asked again later: validity is checked before
-    /// the issuer, so that any later time would hide whether the issuer is still trusted.
+    /// Validity is checked before the issuer. To ask again later is a question of its own:
+    /// [`verify_again`](Self::verify_again).
     pub fn verify(
         &self,
         leaf: &CertificateDer<'_>,
@@ -71,15 +71,41 @@ impl Authority {
         usage: Usage,
         now: UnixTime,
     ) -> Result<usize, Error> {
+        self.verify_at(leaf, intermediates, usage, now, now)
+    }
+
+    /// Asks again, `now`, about a chain that was judged at the time of its handshake, `then`. The chain's certificates
+    /// are judged as of then, so that one that has ended since does not hide whether its issuer is still trusted; anchors
+    /// as of now, so that a CA that was issued again with the same key since is still the one that vouched.
+    pub fn verify_again(
+        &self,
+        leaf: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        usage: Usage,
+        then: UnixTime,
+        now: UnixTime,
+    ) -> Result<usize, Error> {
+        self.verify_at(leaf, intermediates, usage, then, now)
+    }
+
+    fn verify_at(
+        &self,
+        leaf: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        usage: Usage,
+        chain_at: UnixTime,
+        anchors_at: UnixTime,
+    ) -> Result<usize, Error> {
         let leaf = EndEntityCert::try_from(leaf)?;
         let roots = &self.trust.value.roots.roots;
         let usage = match usage {
             Usage::Server => KeyUsage::server_auth(),
             Usage::Client => KeyUsage::client_auth(),
         };
-        let acceptable = |path: &VerifiedPath<'_>| self.accept(path, now).map(|_| ());
-        let path = leaf.verify_for_usage(algorithms(), roots, intermediates, now, usage, None, Some(&acceptable))?;
-        self.accept(&path, now)
+        let acceptable = |path: &VerifiedPath<'_>| self.accept(path, anchors_at).map(|_| ());
+        let path =
+            leaf.verify_for_usage(algorithms(), roots, intermediates, chain_at, usage, None, Some(&acceptable))?;
+        self.accept(&path, anchors_at)
     }
 
     /// What webpki leaves to its caller: the anchor's own validity and path length, and revocation.

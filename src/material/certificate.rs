@@ -187,6 +187,12 @@ impl Certificate {
     }
 }
 
+/// From when to when a certificate is valid. `None` when it cannot be read.
+pub fn validity(der: &CertificateDer<'_>) -> Option<(SystemTime, SystemTime)> {
+    let (_, parsed) = X509Certificate::from_der(der).ok()?;
+    Some((time(parsed.validity().not_before.timestamp()), time(parsed.validity().not_after.timestamp())))
+}
+
 fn names(parsed: &X509Certificate<'_>) -> Result<Names, Fault> {
     let bad = |_| Fault::new(Reason::BadDer, "the subject alternative name extension cannot be read");
     let mut names = Names::default();

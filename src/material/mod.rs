@@ -6,6 +6,7 @@
 //! refused is a [`Rejection`] with a [`Reason`]; `docs/materials.md` explains each.
 
 pub mod authority;
+pub mod casualties;
 pub mod certificate;
 mod chain;
 mod der;
@@ -31,7 +32,8 @@ pub mod trust;
 pub mod watch;
 
 pub use authority::{Authority, Usage};
-pub use certificate::{CertificateFacts, Names};
+pub use casualties::Casualties;
+pub use certificate::{CertificateFacts, Names, validity};
 pub use generation::{Built, Generation, Generations, MaterialId};
 pub use identity::Identity;
 pub use load::load;

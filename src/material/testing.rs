@@ -3,6 +3,8 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
+    time::SystemTime,
 };
 
 use rcgen::{
@@ -11,6 +13,7 @@ use rcgen::{
 };
 use time::{Duration, OffsetDateTime};
 
+use super::{Authority, Generation, revocation, trust};
 use crate::plan::{
     AdminPlan, Development, Expectation, IdentityId, IdentityPlan, IdentitySource, Limits, LogPlan, Plan, StillTrusted,
     Timeouts, TransportSettings, TrustId, TrustPlan,
@@ -122,6 +125,21 @@ impl Ca {
         .and_then(|list| list.pem())
         .expect("list")
     }
+}
+
+/// The first generation of something.
+pub(crate) fn generation<T>(value: T) -> Arc<Generation<T>> {
+    Arc::new(Generation { sequence: 1, contractions: 0, value, read_at: SystemTime::now() })
+}
+
+/// An authority over some CAs, with revocation lists when there are any.
+pub(crate) fn authority(cas: &[&Ca], lists: &[String]) -> Authority {
+    let file: String = cas.iter().map(|ca| ca.pem()).collect();
+    let bundle = trust::build(file.as_bytes(), SystemTime::now()).expect("a good bundle");
+    let lists: Vec<&[u8]> = lists.iter().map(String::as_bytes).collect();
+    let lists = (!lists.is_empty())
+        .then(|| generation(revocation::build(&lists, &bundle, SystemTime::now()).expect("good lists")));
+    Authority::new("workers", generation(bundle), lists)
 }
 
 /// A directory of materials and the plan that names them.

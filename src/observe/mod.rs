@@ -20,6 +20,7 @@ pub mod status;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use component::{Component, ComponentSetup};
+pub use metrics::PendingRecycle;
 pub use observer::{Observer, Setup};
 pub use ready::{Phase, Readiness};
 pub use record::{Attempt, ConnectionRecord, Ending, PeerFacts, Side, Traffic};

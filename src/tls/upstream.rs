@@ -13,8 +13,8 @@ use super::{
     verify::{ServerVerifier, Unverified},
 };
 use crate::{
-    material::{Authority, Generations},
-    plan::{Plan, ServerNameRule, UpstreamTls, Verification},
+    material::{Authority, Generation, Generations, Identity},
+    plan::{IdentityId, Plan, ServerNameRule, UpstreamTls, Verification},
 };
 
 /// The TLS configuration of one upstream.
@@ -22,6 +22,7 @@ pub struct UpstreamConfigs {
     server_name: ServerNameRule,
     base: ClientConfig,
     authority: Option<Authority>,
+    identity: Option<(IdentityId, Arc<Generation<Identity>>)>,
     standing: Standing,
 }
 
@@ -51,14 +52,14 @@ impl UpstreamConfigs {
             authority.as_ref().map(|(id, authority)| (*id, authority)),
         );
         let authority = authority.map(|(_, authority)| authority);
-        let certified = identity.map(|(_, generation)| generation.value.certified.clone());
+        let certified = identity.as_ref().map(|(_, generation)| generation.value.certified.clone());
         let base = match &authority {
             Some(authority) => {
                 client::config(Arc::new(ServerVerifier::new(authority.clone())), certified, QUIC_VERSIONS)?
             }
             None => client::config(Arc::new(Unverified), certified, QUIC_VERSIONS)?,
         };
-        Ok(Some(Self { server_name: tls.server_name.clone(), base, authority, standing }))
+        Ok(Some(Self { server_name: tls.server_name.clone(), base, authority, identity, standing }))
     }
 
     /// The crypto of one dial that offers the application protocols `alpn` in this order (none: no extension), and
@@ -88,6 +89,11 @@ impl UpstreamConfigs {
     /// Whom it believes. `None` where nothing is verified.
     pub fn authority(&self) -> Option<&Authority> {
         self.authority.as_ref()
+    }
+
+    /// The identity that its dials show when they are asked.
+    pub fn identity(&self) -> Option<(IdentityId, &Generation<Identity>)> {
+        self.identity.as_ref().map(|(id, generation)| (*id, &**generation))
     }
 
     /// The generations that its dials stand on.

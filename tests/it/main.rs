@@ -8,6 +8,7 @@
 //! | `lossy` | stream identifiers under loss and reordering |
 //! | `mixed` | versions, application protocols, destinations, re-encryption, limits |
 //! | `refused` | who is refused, with which reason |
+//! | `contraction` | what stands on a CA or an identity that goes does not stay; everybody else comes to no harm |
 //! | `drain` | stopping |
 //! | `reload` | identities and trust that change while it runs |
 //! | `structure` | the house stands as ARCHITECTURE.md says: imports, owners, sizes, prose |
@@ -18,6 +19,7 @@
 
 mod bridge;
 mod cli;
+mod contraction;
 mod drain;
 mod http3;
 mod lossy;

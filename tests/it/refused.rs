@@ -55,20 +55,7 @@ impl Guarded {
 
     async fn connect(&self, config: ClientConfig, name: &str) -> Result<Connection, ConnectionError> {
         let connection = peer::connect(self.iris.address("in"), name, config).await?;
-        // The server judges a client's certificate when the client believes to be connected already.
-        let verdict = async {
-            tokio::select! {
-                error = connection.closed() => Err(error),
-                () = confirmed(&connection) => Ok(()),
-            }
-        };
-        within("the verdict", verdict).await.map(|()| connection)
-    }
-}
-
-async fn confirmed(connection: &Connection) {
-    while connection.stats().frame_rx.handshake_done == 0 {
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        within("the verdict", peer::admitted(connection)).await
     }
 }
 

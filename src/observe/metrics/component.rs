@@ -26,6 +26,16 @@ pub struct ComponentMetrics {
     recycle_pending: IntGauge,
 }
 
+/// A connection that is still to be recycled, counted as long as this is held.
+#[derive(Debug)]
+pub struct PendingRecycle(IntGauge);
+
+impl Drop for PendingRecycle {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
 impl ComponentMetrics {
     pub(super) fn new(families: &Families, kind: Kind, name: &str, transport: Transport) -> Self {
         let carried = transport.as_str();
@@ -93,9 +103,10 @@ impl ComponentMetrics {
         }
     }
 
-    /// How many connections are still to be recycled.
-    pub fn set_recycle_pending(&self, connections: usize) {
-        self.recycle_pending.set(i64::try_from(connections).unwrap_or(i64::MAX));
+    /// One more connection is to be recycled, until what is returned is dropped.
+    pub fn recycle_pending(&self) -> PendingRecycle {
+        self.recycle_pending.inc();
+        PendingRecycle(self.recycle_pending.clone())
     }
 
     /// Established connections now.

@@ -13,7 +13,7 @@ use std::{fmt, time::SystemTime};
 
 use prometheus::{Registry, TextEncoder};
 
-pub use component::ComponentMetrics;
+pub use component::{ComponentMetrics, PendingRecycle};
 pub use role::RoleMetrics;
 
 use self::families::Families;

@@ -14,6 +14,7 @@ use quinn_proto::{
     },
     transport_parameters::TransportParameters,
 };
+use rustls::pki_types::UnixTime;
 
 use super::{
     Learned, VERSION,
@@ -56,6 +57,11 @@ impl AcceptOutcome {
     /// Why the handshake failed, where that was our verdict.
     pub fn failure(&self) -> Option<HandshakeFailure> {
         self.learned.failure.get().copied()
+    }
+
+    /// As of when the peer's chain was judged, once it was found good. `None` where no verifier was asked.
+    pub fn judged_at(&self) -> Option<UnixTime> {
+        self.learned.judged_at.get().copied()
     }
 
     /// What the peer allows from the start.

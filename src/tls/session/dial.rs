@@ -12,6 +12,7 @@ use quinn_proto::{
     crypto::{ClientConfig, ExportKeyingMaterialError, HeaderKey, KeyPair, Keys, PacketKey, Session},
     transport_parameters::TransportParameters,
 };
+use rustls::pki_types::UnixTime;
 
 use super::{Learned, VERSION};
 use crate::{observe::labels::HandshakeFailure, tls::standing::Standing};
@@ -33,6 +34,11 @@ impl DialOutcome {
     /// Why the handshake failed, where that was our verdict.
     pub fn failure(&self) -> Option<HandshakeFailure> {
         self.learned.failure.get().copied()
+    }
+
+    /// As of when the peer's chain was judged, once it was found good. `None` where no verifier was asked.
+    pub fn judged_at(&self) -> Option<UnixTime> {
+        self.learned.judged_at.get().copied()
     }
 
     /// What the peer allows from the start.

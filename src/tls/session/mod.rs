@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 
 use iris_loopback::PeerLimits;
 use quinn_proto::{TransportError, crypto::Session};
+use rustls::pki_types::UnixTime;
 
 pub use accept::{AcceptOutcome, accept, initial_only};
 pub use dial::DialOutcome;
@@ -25,12 +26,16 @@ const VERSION: u32 = 1;
 struct Learned {
     failure: OnceLock<HandshakeFailure>,
     limits: OnceLock<PeerLimits>,
+    judged_at: OnceLock<UnixTime>,
 }
 
 impl Learned {
     /// Lets quinn's session read, and learns from the result.
     fn read(&self, session: &mut dyn Session, bytes: &[u8]) -> Result<bool, TransportError> {
         let (result, verdict) = verdict::scope(|| session.read_handshake(bytes));
+        if let Some(judged_at) = verdict.judged_at {
+            self.judged_at.get_or_init(|| judged_at);
+        }
         match &result {
             Ok(_) => {
                 if self.limits.get().is_none()
@@ -41,7 +46,7 @@ impl Learned {
             }
             Err(error) => {
                 self.fail(
-                    verdict.unwrap_or_else(|| {
+                    verdict.failure.unwrap_or_else(|| {
                         Alert::of_code(error.code).map_or(HandshakeFailure::Protocol, Alert::failure)
                     }),
                 );

@@ -73,7 +73,7 @@ async fn a_client_needs_an_allowed_name() {
                 (peer.dns_names, peer.uris),
                 (vec!["w1.workers.example".to_owned()], vec!["spiffe://prod/worker/1".to_owned()])
             );
-            assert_eq!(peer.chain, std::slice::from_ref(&leaf.der));
+            assert_eq!(*peer.chain, *std::slice::from_ref(&leaf.der));
         } else {
             assert_eq!(shaken.failures().await, (Failure::NameNotAllowed, Failure::NameNotAllowed));
         }

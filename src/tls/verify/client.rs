@@ -55,7 +55,10 @@ impl ClientCertVerifier for ClientVerifier {
         self.authority.verify(leaf, intermediates, Usage::Client, now).map_err(verdict::refuse)?;
         match &self.allow {
             Some(patterns) if !bears_one_of(leaf, patterns) => Err(verdict::refuse_access()),
-            _ => Ok(ClientCertVerified::assertion()),
+            _ => {
+                verdict::approve(now);
+                Ok(ClientCertVerified::assertion())
+            }
         }
     }
 

@@ -1,56 +1,22 @@
 //! Who may be at the other end. The only implementations of rustls' verifier traits.
 
+mod again;
 mod client;
 mod server;
 mod unverified;
 pub(crate) mod verdict;
 
 use rustls::{
-    CertificateError, DigitallySignedStruct, Error, SignatureScheme,
-    client::danger::HandshakeSignatureValid,
-    pki_types::{CertificateDer, UnixTime},
+    CertificateError, DigitallySignedStruct, Error, SignatureScheme, client::danger::HandshakeSignatureValid,
+    pki_types::CertificateDer,
 };
 
+pub use again::Judged;
 pub(crate) use client::ClientVerifier;
 pub(crate) use server::ServerVerifier;
 pub(crate) use unverified::Unverified;
 
-use crate::{
-    material::{Authority, Usage, provider},
-    observe::labels::HandshakeFailure,
-    plan::NamePatterns,
-};
-
-/// Judges a client's chain and names. `now` is the time of its handshake.
-pub fn judge_client(
-    authority: &Authority,
-    allow: Option<&NamePatterns>,
-    chain: &[CertificateDer<'_>],
-    now: UnixTime,
-) -> Result<(), HandshakeFailure> {
-    let (leaf, intermediates) = chain.split_first().ok_or(HandshakeFailure::NoClientCertificate)?;
-    authority
-        .verify(leaf, intermediates, Usage::Client, now)
-        .map_err(|error| failure_of(&verdict::certificate_error(error)))?;
-    if allow.is_none_or(|patterns| bears_one_of(leaf, patterns)) {
-        Ok(())
-    } else {
-        Err(HandshakeFailure::NameNotAllowed)
-    }
-}
-
-/// Judges a server's chain; its name was judged when it was dialled, and does not change.
-pub fn judge_server(
-    authority: &Authority,
-    chain: &[CertificateDer<'_>],
-    now: UnixTime,
-) -> Result<(), HandshakeFailure> {
-    let (leaf, intermediates) = chain.split_first().ok_or(HandshakeFailure::BadCertificate)?;
-    authority
-        .verify(leaf, intermediates, Usage::Server, now)
-        .map(|_| ())
-        .map_err(|error| failure_of(&verdict::certificate_error(error)))
-}
+use crate::{material::provider, observe::labels::HandshakeFailure, plan::NamePatterns};
 
 /// Whether a certificate bears one of the allowed names (RFC 5280 section 4.2.1.6).
 fn bears_one_of(leaf: &CertificateDer<'_>, patterns: &NamePatterns) -> bool {

@@ -33,7 +33,10 @@ impl ServerCertVerifier for ServerVerifier {
         self.authority.verify(leaf, intermediates, Usage::Server, now).map_err(verdict::refuse)?;
         let parsed = EndEntityCert::try_from(leaf).map_err(verdict::refuse)?;
         match parsed.verify_is_valid_for_subject_name(server_name) {
-            Ok(()) => Ok(ServerCertVerified::assertion()),
+            Ok(()) => {
+                verdict::approve(now);
+                Ok(ServerCertVerified::assertion())
+            }
             Err(webpki::Error::CertNotValidForName(context)) => {
                 Err(verdict::refuse_name(server_name, context.presented))
             }

@@ -7,25 +7,42 @@
 
 use std::cell::Cell;
 
-use rustls::{CertificateError, Error, pki_types::ServerName};
+use rustls::{
+    CertificateError, Error,
+    pki_types::{ServerName, UnixTime},
+};
 
 use super::failure_of;
 use crate::observe::labels::HandshakeFailure;
 
 thread_local! {
-    static VERDICT: Cell<Option<HandshakeFailure>> = const { Cell::new(None) };
+    static VERDICT: Cell<Verdict> = const { Cell::new(Verdict { failure: None, judged_at: None }) };
 }
 
-/// Runs a session's `read_handshake`, and returns the verdict that a verifier reached inside, if it refused.
-pub(crate) fn scope<T>(read: impl FnOnce() -> T) -> (T, Option<HandshakeFailure>) {
-    VERDICT.set(None);
+/// What verifiers found in one `read_handshake`.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Verdict {
+    /// Why they refused.
+    pub(crate) failure: Option<HandshakeFailure>,
+    /// As of when a chain was found good.
+    pub(crate) judged_at: Option<UnixTime>,
+}
+
+/// Runs a session's `read_handshake`, and returns the verdict that a verifier reached inside, if one was asked.
+pub(crate) fn scope<T>(read: impl FnOnce() -> T) -> (T, Verdict) {
+    VERDICT.take();
     let result = read();
     (result, VERDICT.take())
 }
 
+/// Leaves word that a chain was found good as of `now`.
+pub(super) fn approve(now: UnixTime) {
+    VERDICT.set(Verdict { judged_at: Some(now), ..VERDICT.take() });
+}
+
 /// Leaves a refusal for the session on whose stack this is.
 pub(super) fn record(failure: HandshakeFailure) {
-    VERDICT.set(Some(failure));
+    VERDICT.set(Verdict { failure: Some(failure), ..VERDICT.take() });
 }
 
 /// The error to return to rustls, which derives the alert from it; recorded.

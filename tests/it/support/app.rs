@@ -1,6 +1,10 @@
 //! The app, as `iris run` runs it, on a thread of its own.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration, time::SystemTime};
+use std::{
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant, SystemTime},
+};
 
 use iris::{
     app::Running,
@@ -8,6 +12,8 @@ use iris::{
     observe::{Observer, status::ConnectionsRow},
     plan,
 };
+
+use super::wait::until;
 
 /// A running Iris. Dropping it drains it at once.
 pub(crate) struct Iris(Running);
@@ -82,6 +88,35 @@ impl Iris {
     /// Has everything read again, as SIGHUP does.
     pub(crate) fn reread(&self) {
         self.0.reread();
+    }
+
+    /// How many connections of this component ended for this reason.
+    pub(crate) fn closes(&self, component: &str, reason: &str) -> u64 {
+        self.metric(&format!("iris_connection_closes_total{{component=\"{component}\",reason=\"{reason}\"}}")) as u64
+    }
+
+    /// How many connections of this component are still to be recycled.
+    pub(crate) fn recycle_pending(&self, component: &str) -> u64 {
+        self.metric(&format!("iris_recycle_pending{{component=\"{component}\"}}")) as u64
+    }
+
+    /// Lets `change` change files, and returns when the material of this component that they make is in use: the last
+    /// moment at which it was not.
+    pub(crate) async fn reload(&self, component: &str, material: &str, change: impl FnOnce()) -> Instant {
+        let before = self.reloads(component, material, "success");
+        change();
+        let mut looked = Instant::now();
+        self.reread();
+        until("the reload", || {
+            let look = Instant::now();
+            let done = self.reloads(component, material, "success") > before;
+            if !done {
+                looked = look;
+            }
+            done
+        })
+        .await;
+        looked
     }
 
     pub(crate) fn observer(&self) -> &Arc<Observer> {

@@ -6,7 +6,13 @@ use quinn::{
     ClientConfig, Connection, ConnectionError, Endpoint, EndpointConfig, ServerConfig, TransportConfig,
     crypto::rustls::{QuicClientConfig, QuicServerConfig},
 };
-use rustls::{RootCertStore, crypto::aws_lc_rs, pki_types::CertificateDer, server::WebPkiClientVerifier};
+use rustls::{
+    RootCertStore,
+    crypto::aws_lc_rs,
+    pki_types::CertificateDer,
+    server::{ResolvesServerCert, WebPkiClientVerifier},
+    sign::{CertifiedKey, SingleCertAndKey},
+};
 
 use super::pki::{Ca, Leaf};
 
@@ -47,6 +53,11 @@ pub(crate) fn client_config(ca: &Ca, identity: Option<&Leaf>, spec: &PeerSpec) -
 
 /// The same, with trust in several.
 pub(crate) fn client_config_of(cas: &[&Ca], identity: Option<&Leaf>, spec: &PeerSpec) -> ClientConfig {
+    client_of(client_tls(cas, identity, spec), spec)
+}
+
+/// The TLS part of it.
+pub(crate) fn client_tls(cas: &[&Ca], identity: Option<&Leaf>, spec: &PeerSpec) -> rustls::ClientConfig {
     let mut roots = RootCertStore::empty();
     for ca in cas {
         roots.add(ca.certificate()).unwrap();
@@ -60,9 +71,28 @@ pub(crate) fn client_config_of(cas: &[&Ca], identity: Option<&Leaf>, spec: &Peer
         None => builder.with_no_client_auth(),
     };
     tls.alpn_protocols.clone_from(&spec.alpn);
+    tls
+}
+
+/// A client with this TLS part.
+pub(crate) fn client_of(tls: rustls::ClientConfig, spec: &PeerSpec) -> ClientConfig {
     let mut config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).unwrap()));
     config.transport_config(spec.transport.clone());
     config
+}
+
+/// Whether the server let a client in: it judges a client's certificate when the client believes to be connected already.
+pub(crate) async fn admitted(connection: Connection) -> Result<Connection, ConnectionError> {
+    let confirmed = async {
+        while connection.stats().frame_rx.handshake_done == 0 {
+            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        }
+    };
+    tokio::select! {
+        error = connection.closed() => return Err(error),
+        () = confirmed => {}
+    }
+    Ok(connection)
 }
 
 /// A client endpoint on any port.
@@ -131,6 +161,15 @@ pub(crate) fn serve_echo(endpoint: &Endpoint) {
 
 /// A server that shows `identity`, and asks clients for a certificate of `client_ca` when there is one.
 pub(crate) fn server(identity: &Leaf, client_ca: Option<&Ca>, spec: &PeerSpec) -> Endpoint {
+    let key = aws_lc_rs::sign::any_supported_type(&identity.key_der()).unwrap();
+    let certified = CertifiedKey::new(identity.chain.clone(), key);
+    let mut tls = server_tls(Arc::new(SingleCertAndKey::from(certified)), client_ca);
+    tls.alpn_protocols.clone_from(&spec.alpn);
+    server_of(tls, spec)
+}
+
+/// The TLS part of it.
+pub(crate) fn server_tls(shown: Arc<dyn ResolvesServerCert>, client_ca: Option<&Ca>) -> rustls::ServerConfig {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let builder = rustls::ServerConfig::builder_with_provider(provider.clone())
         .with_protocol_versions(&[&rustls::version::TLS13])
@@ -144,8 +183,11 @@ pub(crate) fn server(identity: &Leaf, client_ca: Option<&Ca>, spec: &PeerSpec) -
             builder.with_client_cert_verifier(verifier)
         }
     };
-    let mut tls = builder.with_single_cert(identity.chain.clone(), identity.key_der()).unwrap();
-    tls.alpn_protocols.clone_from(&spec.alpn);
+    builder.with_cert_resolver(shown)
+}
+
+/// A server with this TLS part.
+pub(crate) fn server_of(tls: rustls::ServerConfig, spec: &PeerSpec) -> Endpoint {
     let mut config = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls).unwrap()));
     config.transport_config(spec.transport.clone());
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();

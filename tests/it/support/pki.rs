@@ -2,12 +2,13 @@
 
 use std::{
     path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
-    KeyUsagePurpose, SanType,
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType,
+    ExtendedKeyUsagePurpose, IsCa, KeyIdMethod, KeyPair, KeyUsagePurpose, RevokedCertParams, SanType, SerialNumber,
 };
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use time::OffsetDateTime;
@@ -15,6 +16,8 @@ use time::OffsetDateTime;
 /// A certificate authority.
 pub(crate) struct Ca {
     issuer: CertifiedIssuer<'static, KeyPair>,
+    params: CertificateParams,
+    key: KeyPair,
 }
 
 /// A leaf with its key and the chain that it is shown with.
@@ -22,7 +25,10 @@ pub(crate) struct Leaf {
     pub(crate) chain: Vec<CertificateDer<'static>>,
     pub(crate) chain_pem: String,
     key: KeyPair,
+    serial: SerialNumber,
 }
+
+static NEXT_SERIAL: AtomicU64 = AtomicU64::new(1_000);
 
 /// What a leaf is to be.
 pub(crate) struct LeafSpec {
@@ -59,7 +65,6 @@ impl LeafSpec {
     }
 
     /// Valid from `start` seconds from now to `end` seconds from now.
-    #[allow(dead_code, reason = "for the tests of validity")]
     pub(crate) fn valid(mut self, start: i64, end: i64) -> Self {
         let now = OffsetDateTime::now_utc();
         self.not_before = now + time::Duration::seconds(start);
@@ -74,8 +79,45 @@ impl Ca {
         params.distinguished_name.push(DnType::CommonName, name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-        let key = KeyPair::generate().unwrap();
-        Self { issuer: CertifiedIssuer::self_signed(params, key).unwrap() }
+        Self::of(params, KeyPair::generate().unwrap())
+    }
+
+    fn of(params: CertificateParams, key: KeyPair) -> Self {
+        let copy = KeyPair::from_pem(&key.serialize_pem()).unwrap();
+        Self { issuer: CertifiedIssuer::self_signed(params.clone(), key).unwrap(), params, key: copy }
+    }
+
+    /// The same CA issued again: another certificate with the same name and key.
+    pub(crate) fn reissued(&self) -> Self {
+        let mut params = self.params.clone();
+        params.not_before = OffsetDateTime::now_utc() - Duration::from_secs(1);
+        params.serial_number = None;
+        Self::of(params, KeyPair::from_pem(&self.key.serialize_pem()).unwrap())
+    }
+
+    /// A certificate for the key and name of `other`, signed by this one.
+    pub(crate) fn cross_sign(&self, other: &Ca) -> CertificateDer<'static> {
+        other.params.signed_by(&other.key, &self.issuer).unwrap().der().clone()
+    }
+
+    /// A list that revokes these leaves, in PEM.
+    pub(crate) fn revoke(&self, leaves: &[&Leaf]) -> String {
+        let now = OffsetDateTime::now_utc();
+        let revoked = |leaf: &&Leaf| RevokedCertParams {
+            serial_number: leaf.serial.clone(),
+            revocation_time: now - Duration::from_secs(60),
+            reason_code: None,
+            invalidity_date: None,
+        };
+        let list = CertificateRevocationListParams {
+            this_update: now - Duration::from_secs(60),
+            next_update: now + Duration::from_secs(86_400),
+            crl_number: SerialNumber::from(1),
+            issuing_distribution_point: None,
+            revoked_certs: leaves.iter().map(revoked).collect(),
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        list.signed_by(&self.issuer).unwrap().pem().unwrap()
     }
 
     pub(crate) fn certificate(&self) -> CertificateDer<'static> {
@@ -102,8 +144,10 @@ impl Ca {
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
         params.use_authority_key_identifier_extension = true;
         let key = KeyPair::generate().unwrap();
+        let serial = SerialNumber::from(NEXT_SERIAL.fetch_add(1, Ordering::Relaxed));
+        params.serial_number = Some(serial.clone());
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
-        Leaf { chain: vec![certificate.der().clone()], chain_pem: certificate.pem(), key }
+        Leaf { chain: vec![certificate.der().clone()], chain_pem: certificate.pem(), key, serial }
     }
 }
 

@@ -1,0 +1,5 @@
+mod contraction;
+mod memory;
+mod pacing;
+mod retirement;
+mod rig;

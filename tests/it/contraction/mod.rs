@@ -1,0 +1,11 @@
+//! Trust that shrinks while connections live.
+
+mod egress;
+mod identity;
+mod in_flight;
+mod ingress;
+mod quiet;
+mod race;
+mod rig;
+mod spread;
+mod verdicts;
