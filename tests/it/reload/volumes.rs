@@ -108,7 +108,7 @@ async fn c11_trust_and_identity_in_one_volume_change_together() {
 #[tokio::test]
 async fn c11_a_directory_that_is_made_again_is_watched_again() {
     let rig = Ingress::empty(Mode::Events);
-    let directory = rig.edge.path("").to_owned();
+    let directory = rig.edge.path("");
     fs::remove_dir_all(&directory).unwrap();
     for _ in 0..3 {
         let volume = Volume::mount(&directory);
