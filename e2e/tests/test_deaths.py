@@ -14,7 +14,7 @@ async def test_a_component_that_dies_in_mid_message(lab, name, measured):
     """After 100 KB of 1 MB: a reset or the end of the connection, never a clean end of the stream."""
     component = lab.start_component(f"{name}-component")
     iris = lab.start_iris(name, {
-        "timeouts": {"idle": "2s", "keep_alive": "500ms"},
+        "timeouts": {"connect": "1s", "loopback_idle": "2s"},
         "listeners": [ingress("dying", alpn=[])],
         "upstreams": [{"name": "component", "dial": f"quic+plaintext://{join(component.address)}"}],
     })

@@ -1,23 +1,16 @@
 //! The app, as `iris run` runs it, on a thread of its own.
 
-use std::{net::SocketAddr, sync::Arc, thread::JoinHandle, time::Duration, time::SystemTime};
+use std::{net::SocketAddr, sync::Arc, time::Duration, time::SystemTime};
 
 use iris::{
-    app::App,
-    material::{reload::Reread, watch::Watching},
+    app::Running,
+    material::watch::Watching,
     observe::{Observer, status::ConnectionsRow},
     plan,
-    runtime::drain::{self, DrainTrigger},
 };
 
 /// A running Iris. Dropping it drains it at once.
-pub(crate) struct Iris {
-    addresses: Vec<(String, SocketAddr)>,
-    observer: Arc<Observer>,
-    trigger: DrainTrigger,
-    reread: Reread,
-    thread: Option<JoinHandle<()>>,
-}
+pub(crate) struct Iris(Running);
 
 impl Iris {
     /// Runs what `yaml` says.
@@ -28,27 +21,17 @@ impl Iris {
     /// Runs what `yaml` says, with or without file events.
     pub(crate) fn start_watching(yaml: &str, watching: Watching) -> Self {
         let plan = plan::from_yaml(yaml).unwrap_or_else(|problems| panic!("{problems}\n{yaml}"));
-        let names: Vec<_> = plan.listeners.iter().map(|listener| listener.name.clone()).collect();
-        let (trigger, signal) = drain::channel();
-        let app = App::bind_watching(plan, signal, watching).unwrap();
-        let addresses = names.into_iter().map(|name| (name.clone(), app.address(&name).unwrap())).collect();
-        let (observer, reread) = (app.observer().clone(), app.reread());
-        let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(app.serve());
-        });
-        Self { addresses, observer, trigger, reread, thread: Some(thread) }
+        Self(Running::start_watching(plan, watching).unwrap())
     }
 
     /// Where a listener is bound.
     pub(crate) fn address(&self, listener: &str) -> SocketAddr {
-        let found = self.addresses.iter().find(|(name, _)| name == listener);
-        found.unwrap_or_else(|| panic!("no listener {listener}")).1
+        self.0.address(listener).unwrap_or_else(|| panic!("no listener {listener}"))
     }
 
     /// The value of one series, written as in the exposition: `name{label="value",...}`.
     pub(crate) fn metric(&self, series: &str) -> f64 {
-        let text = self.observer.expose(SystemTime::now());
+        let text = self.observer().expose(SystemTime::now());
         let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
         line.unwrap_or_else(|| panic!("no series {series} in\n{text}")).parse().unwrap()
     }
@@ -60,7 +43,7 @@ impl Iris {
 
     /// Every failed handshake of this component, by reason, for messages.
     pub(crate) fn all_failures(&self, component: &str) -> Vec<String> {
-        let text = self.observer.expose(SystemTime::now());
+        let text = self.observer().expose(SystemTime::now());
         let prefix = format!("iris_handshake_failures_total{{component=\"{component}\",");
         text.lines().filter(|line| line.starts_with(&prefix) && !line.ends_with(" 0")).map(str::to_owned).collect()
     }
@@ -73,7 +56,7 @@ impl Iris {
 
     /// The one state of a role that is 1.
     pub(crate) fn state(&self, component: &str, material: &str) -> String {
-        let text = self.observer.expose(SystemTime::now());
+        let text = self.observer().expose(SystemTime::now());
         let prefix = format!("iris_tls_material_state{{component=\"{component}\",material=\"{material}\",state=\"");
         let mut true_ones =
             text.lines().filter_map(|line| line.strip_prefix(&prefix)?.strip_suffix("\"} 1").map(str::to_owned));
@@ -84,45 +67,34 @@ impl Iris {
 
     /// Whether `/readyz` would say so, and what stands in the way.
     pub(crate) fn readiness(&self) -> (bool, Vec<String>) {
-        let readiness = self.observer.readiness(SystemTime::now());
+        let readiness = self.observer().readiness(SystemTime::now());
         (readiness.is_ready(), readiness.reasons())
     }
 
     /// What `/status` says of a material.
     pub(crate) fn material(&self, kind: &str, name: &str) -> serde_json::Value {
-        let status = serde_json::to_value(self.observer.status(SystemTime::now(), ConnectionsRow::default())).unwrap();
+        let status =
+            serde_json::to_value(self.observer().status(SystemTime::now(), ConnectionsRow::default())).unwrap();
         let rows = status["materials"].as_array().unwrap();
         rows.iter().find(|row| row["kind"] == kind && row["name"] == name).expect("the material").clone()
     }
 
     /// Has everything read again, as SIGHUP does.
     pub(crate) fn reread(&self) {
-        self.reread.now();
+        self.0.reread();
     }
 
     pub(crate) fn observer(&self) -> &Arc<Observer> {
-        &self.observer
+        self.0.observer()
     }
 
     /// Begins the drain, to be over within `time`.
     pub(crate) fn begin_drain(&self, time: Duration) {
-        self.trigger.begin(time);
+        self.0.begin_drain(time);
     }
 
     /// Whether it has ended.
     pub(crate) fn has_ended(&self) -> bool {
-        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
-    }
-}
-
-impl Drop for Iris {
-    fn drop(&mut self) {
-        self.trigger.begin(Duration::ZERO);
-        if let Some(thread) = self.thread.take() {
-            let outcome = thread.join();
-            if !std::thread::panicking() {
-                outcome.expect("the app must not panic");
-            }
-        }
+        self.0.has_ended()
     }
 }
