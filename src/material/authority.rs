@@ -103,9 +103,8 @@ impl Authority {
             Usage::Client => KeyUsage::client_auth(),
         };
         let acceptable = |path: &VerifiedPath<'_>| self.accept(path, anchors_at).map(|_| ());
-        let path =
-            leaf.verify_for_usage(algorithms(), roots, intermediates, chain_at, usage, None, Some(&acceptable))?;
-        self.accept(&path, anchors_at)
+        let path = leaf.verify_for_usage(algorithms(), roots, intermediates, chain_at, usage, None, Some(&acceptable));
+        self.accept(&path.map_err(no_anchor)?, anchors_at)
     }
 
     /// What webpki leaves to its caller: the anchor's own validity and path length, and revocation.
@@ -130,6 +129,15 @@ impl Authority {
             check_revocation(&lists.value, path)?;
         }
         Ok(position)
+    }
+}
+
+/// An anchor with the issuer's name and another key, as after a re-keying, is no anchor of this chain. webpki calls that
+/// a bad signature.
+fn no_anchor(error: Error) -> Error {
+    match error {
+        Error::InvalidSignatureForPublicKey => Error::UnknownIssuer,
+        other => other,
     }
 }
 
