@@ -21,7 +21,7 @@ use crate::support::{
 const RATE: u32 = 200;
 
 /// At a time, so that a slow machine slows the test and does not fail it.
-const IN_FLIGHT: usize = 100;
+const IN_FLIGHT: usize = 32;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn renewals_at_two_hundred_new_connections_a_second_fail_no_handshake() {
@@ -62,7 +62,10 @@ async fn renewals_at_two_hundred_new_connections_a_second_fail_no_handshake() {
     over.store(true, Ordering::Relaxed);
     let outcomes = within("the last handshakes", arrivals).await.unwrap();
     let seconds = started.elapsed().as_secs_f64();
-    let shown: Vec<_> = outcomes.into_iter().map(|outcome| outcome.expect("no handshake fails")).collect();
+    let (shown, failed): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(Result::is_ok);
+    let told = [rig.iris.all_failures("in"), rig.iris.all_failures("component")];
+    assert!(failed.is_empty(), "{} handshakes failed: {:?}, {told:?}", failed.len(), failed[0]);
+    let shown: Vec<_> = shown.into_iter().flatten().collect();
     println!("{} connections in {seconds:.1} s under 5 renewals, none failed", shown.len());
     assert!(shown.iter().all(|one| leaves.iter().any(|leaf| leaf.chain[0] == *one)));
     assert_eq!(rig.iris.all_failures("in"), [""; 0]);
