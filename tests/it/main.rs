@@ -3,6 +3,7 @@
 //! | module | what it holds Iris to |
 //! |---|---|
 //! | `bridge` | streams, codes, closes, limits, datagrams, each way |
+//! | `bulk` | a gibibyte in flat memory |
 //! | `cli` | the binary: exit codes, signals, a reader that goes away |
 //! | `http3` | HTTP/3 passes through untouched, also in the reverse shape |
 //! | `lossy` | stream identifiers under loss and reordering |
@@ -18,6 +19,7 @@
 #![allow(clippy::print_stdout, reason = "figures")]
 
 mod bridge;
+mod bulk;
 mod cli;
 mod contraction;
 mod drain;
