@@ -9,6 +9,10 @@
 //! Client, relay and component have one thread with a runtime of its own each, as three processes would. On two cores
 //! the three compete, so the ratios are what to read; CPU seconds a stream are the first of them.
 
+#![allow(clippy::disallowed_methods, reason = "the tasks of a contestant end with its runtime")]
+#![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on has failed")]
+#![allow(clippy::print_stdout, reason = "the table")]
+
 #[path = "../tests/it/support/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "each user of the helpers uses some of them")]
 mod support;

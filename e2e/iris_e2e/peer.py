@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import json
 import socket
 import ssl
 import time
@@ -207,7 +208,7 @@ class Peer(QuicConnectionProtocol):
         return await asyncio.wait_for(self.accepted.get(), timeout)
 
     async def until_closed(self, timeout: float = 20) -> events.ConnectionTerminated:
-        await asyncio.wait_for(self.wait_closed(), timeout)
+        await self.until(lambda: self.closed is not None, "a close", timeout)
         assert self.closed is not None
         return self.closed
 
@@ -224,7 +225,7 @@ class Peer(QuicConnectionProtocol):
         control = Control(stream)
         # One order that comes back: from here on no event is missed.
         stream.send("sync\n")
-        await control.event("problem", order="sync")
+        control.connection = (await control.event("problem", order="sync"))["connection"]
         return control
 
     def quic_event_received(self, event: events.QuicEvent) -> None:
@@ -241,14 +242,18 @@ class Peer(QuicConnectionProtocol):
         elif isinstance(event, events.DatagramFrameReceived):
             self.datagrams.append(event.data)
         elif isinstance(event, events.ConnectionTerminated):
-            self.closed, self.closed_at = event, time.monotonic()
-        for waiter in list(self._changed):
-            if not waiter.done():
-                waiter.set_result(None)
+            self.closed, self.closed_at = self.closed or event, self.closed_at or time.monotonic()
+        self._wake()
 
     def datagram_received(self, data, addr) -> None:  # type: ignore[no-untyped-def]
         super().datagram_received(data, addr)
+        # aioquic tells of a close only when it has drained, three probe timeouts after it came.
+        if self.closed is None and self._quic._close_event is not None:
+            self.closed, self.closed_at = self._quic._close_event, time.monotonic()
         # Acknowledgements make no event and yet free what a sender waits for.
+        self._wake()
+
+    def _wake(self) -> None:
         for waiter in list(self._changed):
             if not waiter.done():
                 waiter.set_result(None)
@@ -271,6 +276,8 @@ class Control:
     def __init__(self, stream: Stream) -> None:
         self.stream = stream
         self.seen: list[dict] = []
+        # Which one it is for the guest, whose output has it in every line.
+        self.connection = 0
 
     def order(self, text: str) -> float:
         now = time.monotonic()
@@ -297,8 +304,6 @@ class Control:
         return found[0]
 
     def _parse(self) -> None:
-        import json
-
         *lines, rest = bytes(self.stream.data).split(b"\n")
         self.stream.data = bytearray(rest)
         self.seen += [json.loads(line) for line in lines]
@@ -333,8 +338,8 @@ async def connect(address: tuple[str, int], *, handshake_timeout: float = 10,
     try:
         peer.connect(address)
         try:
-            await asyncio.wait_for(peer.wait_connected(), handshake_timeout)
-        except (ConnectionError, asyncio.TimeoutError):
+            await peer.until(lambda: peer.handshake is not None, "a handshake", handshake_timeout)
+        except (ConnectionError, TimeoutError):
             raise Refused(peer.closed, time.monotonic() - begun) from None
         yield peer
     finally:

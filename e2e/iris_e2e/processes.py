@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import threading
@@ -16,7 +15,8 @@ from pathlib import Path
 from .metrics import Metrics
 
 ROOT = Path(__file__).resolve().parents[2]
-BINARIES = Path(os.environ.get("IRIS_E2E_BINARIES", ROOT / "target" / "release"))
+IRIS = ROOT / "target" / "release" / "iris"
+EXAMPLES = ROOT / "target" / "debug" / "examples"
 
 
 class Program:
@@ -117,7 +117,7 @@ class Component(Program):
     """A guest that listens on loopback QUIC."""
 
     def __init__(self, name: str, folder: Path, *, alpn: list[str] = [], alpn_optional: bool = True) -> None:
-        command = [str(BINARIES / "examples" / "guest"), "listen", "--address", "127.0.0.1:0"]
+        command = [str(EXAMPLES / "guest"), "listen", "--address", "127.0.0.1:0"]
         command += [argument for protocol in alpn for argument in ("--alpn", protocol)]
         command += ["--alpn-optional"] if alpn_optional else []
         super().__init__(name, command, folder, lines_on="stdout")
@@ -129,7 +129,7 @@ class Caller(Program):
 
     def __init__(self, name: str, folder: Path, address: tuple[str, int], *, server_name: str | None = None,
                  alpn: list[str] = [], destination: str | None = None) -> None:
-        command = [str(BINARIES / "examples" / "guest"), "call", "--address", join(address)]
+        command = [str(EXAMPLES / "guest"), "call", "--address", join(address)]
         command += ["--server-name", server_name] if server_name else []
         command += [argument for protocol in alpn for argument in ("--alpn", protocol)]
         command += ["--destination", destination] if destination else []
@@ -149,7 +149,7 @@ class Iris(Program):
         file = folder / f"{name}.yaml"
         # JSON is YAML too.
         file.write_text(json.dumps(configuration, indent=2))
-        super().__init__(name, [str(BINARIES / "iris"), "run", "--config", str(file)], folder, lines_on="stderr")
+        super().__init__(name, [str(IRIS), "run", "--config", str(file)], folder, lines_on="stderr")
         self.admin = self._admin_address()
         self._wait_until_answering()
 
@@ -182,7 +182,7 @@ class Iris(Program):
 
     def _admin_address(self) -> tuple[str, int]:
         line = self.wait_for("the admin's address", lambda line: line.get("message") == "listening"
-                             and (line.get("component") == "admin" or "http" in str(line.get("address", ""))))
+                             and line.get("component") == "admin.listen")
         return split(str(line["address"]).removeprefix("http://").rstrip("/"))
 
     def _wait_until_answering(self) -> None:

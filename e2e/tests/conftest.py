@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from iris_e2e.peer import Peer
 from iris_e2e.pki import Identity, Pki
 from iris_e2e.processes import ROOT, Caller, Component, Iris, Program, join
 
@@ -52,6 +53,11 @@ class Lab:
         caller = Caller(name, self.folder, address, **options)  # type: ignore[arg-type]
         self.running.append(caller)
         return caller
+
+    async def told(self, peer: Peer) -> dict:
+        """What the component was told about this peer when it connected."""
+        control = await peer.control()
+        return await asyncio.to_thread(self.component.event, "connected", connection=control.connection)
 
     def materials(self) -> dict:
         return materials(self.pki)

@@ -18,11 +18,9 @@ ALERT_NO_APPLICATION_PROTOCOL = 120
     ("both", ["unknown", "h3"], "h3"),
 ])
 async def test_a_protocol_that_the_listener_takes(lab, listener, offered, negotiated):
-    since = lab.component.mark
     async with connect(lab.iris.address(listener), **lab.peer(alpn=offered)) as peer:
         assert peer.handshake.alpn_protocol == negotiated
-        await peer.echo()
-    connected = lab.component.event("connected", since=since)
+        connected = await lab.told(peer)
     assert connected["alpn"] == negotiated
     assert connected["offered"] == ([negotiated] if negotiated else []), "the component is offered the chosen one alone"
 

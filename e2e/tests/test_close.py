@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from iris_e2e.peer import MAX_CODE, connect, pattern
@@ -16,11 +18,10 @@ def address(lab):
 
 @pytest.mark.parametrize("code", CODES)
 async def test_the_peer_closes(lab, address, code):
-    since = lab.component.mark
     async with connect(address, **lab.peer()) as peer:
-        await peer.echo()
+        control = await peer.control()
         peer.close(code, "enough of it")
-        closed = lab.component.event("closed", since=since)
+        closed = await asyncio.to_thread(lab.component.event, "closed", connection=control.connection)
     assert (closed["by"], closed["code"], closed["reason"]) == ("application", code, "enough of it")
 
 

@@ -23,10 +23,8 @@ async def test_a_datagram_that_the_component_sends(lab):
 
 
 async def test_the_component_knows_the_size_that_fits(lab):
-    since = lab.component.mark
     async with connect(lab.iris.address("no-alpn"), **lab.peer()) as peer:
-        await peer.echo()
-        size = lab.component.event("connected", since=since)["max_datagram_size"]
+        size = (await lab.told(peer))["max_datagram_size"]
         # The loopback hop alone would take some 6,450 bytes; the secured hop's packets are the limit.
         assert size is not None and 1000 <= size <= 1500
         control = await peer.control()
@@ -35,7 +33,5 @@ async def test_the_component_knows_the_size_that_fits(lab):
 
 
 async def test_a_peer_without_datagrams(lab):
-    since = lab.component.mark
     async with connect(lab.iris.address("no-alpn"), **lab.peer(datagrams=False)) as peer:
-        await peer.echo()
-        assert lab.component.event("connected", since=since)["max_datagram_size"] is None
+        assert (await lab.told(peer))["max_datagram_size"] is None

@@ -14,7 +14,7 @@ async def test_a_component_that_dies_in_mid_message(lab, name, measured):
     """After 100 KB of 1 MB: a reset or the end of the connection, never a clean end of the stream."""
     component = lab.start_component(f"{name}-component")
     iris = lab.start_iris(name, {
-        "timeouts": {"idle": "2s", "keep_alive": "500ms"},
+        "timeouts": {"connect": "1s", "loopback_idle": "2s"},
         "listeners": [ingress("dying", alpn=[])],
         "upstreams": [{"name": "component", "dial": f"quic+plaintext://{join(component.address)}"}],
     })
@@ -41,17 +41,17 @@ async def test_a_peer_that_dies_in_mid_message(lab, name):
         "listeners": [ingress("dying", alpn=[])],
         "upstreams": [{"name": "component", "dial": f"quic+plaintext://{join(lab.component.address)}"}],
     })
-    since = lab.component.mark
     async with connect(iris.address("dying"), **lab.peer()) as peer:
-        await peer.echo()
+        connection = (await peer.control()).connection
         stream = peer.open().send(b"sink\n" + pattern(100_000))
         await peer.until(lambda: stream.buffered == 0, "the data to be taken")
         # Gone without a word: its socket is closed, no packet is sent any more.
         peer._transport.close()
         peer.transmit = lambda: None
         peer._quic._close_end()
-        closed = await asyncio.to_thread(lab.component.event, "closed", since=since)
-    events = [line for line in lab.component.lines[since:] if line.get("stream") == stream.id]
+        closed = await asyncio.to_thread(lab.component.event, "closed", connection=connection)
+    events = [line for line in lab.component.lines
+              if line.get("connection") == connection and line.get("stream") == stream.id]
     assert not any(line["event"] == "end" for line in events), "a cut message looks whole"
     assert closed["event"] == "closed"
 

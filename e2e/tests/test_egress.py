@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import pytest
 from cryptography import x509
@@ -58,8 +57,9 @@ async def test_streams_both_ways(lab, name):
         assert (await ours.answer()).startswith("1000 ")
         theirs = peer.open(uni=True).send("sink\nnews", end=True)
         assert (await said(call, "end", stream=theirs.id))["bytes"] == 4
+        since = call.mark
         call.tell("open bidi source 300000")
-        stream = (await said(call, "opened"))["stream"]
+        stream = (await said(call, "opened", since=since))["stream"]
         assert (await said(call, "end", stream=stream))["bytes"] == 300_000
 
 
@@ -148,20 +148,27 @@ async def test_a_dial_that_fails_is_a_failed_connect(lab, name, measured, identi
 
 
 async def test_a_destination_that_is_not_allowed(lab, name, measured):
-    before = lab.iris.failures("requested", "destination_not_allowed")
+    since, before = lab.iris.mark, lab.iris.failures("requested", "destination_not_allowed")
     call = lab.start_caller(name, lab.iris.address("any"), server_name=NAME, destination="127.0.0.2:50072")
     failed = await said(call, "failed")
     measured("told after", failed["milliseconds"], "ms")
     assert failed["by"] == "transport" and failed["milliseconds"] < 1000
+    lab.iris.message("connection not established", since=since, reason="destination_not_allowed")
     assert lab.iris.failures("requested", "destination_not_allowed") == before + 1
 
 
 async def test_nobody_at_the_destination(lab, name, measured):
-    since = lab.iris.mark
-    call = lab.start_caller(name, lab.iris.address("any"), server_name=NAME, destination="127.0.0.1:9")
-    failed = await said(call, "failed", timeout=40)
-    measured("told after", failed["milliseconds"], "ms")
-    line = lab.iris.message("connection not established", since=since, upstream="requested")
+    iris = lab.start_iris(name, {
+        "timeouts": {"connect": "1s"},
+        "listeners": [{"name": "out", "listen": "quic+plaintext://127.0.0.1:0", "routes": [{"upstream": "far"}]}],
+        # The discard port: nobody is there.
+        "upstreams": [{"name": "far", "dial": "quic://127.0.0.1:9", "tls": {"trust": "workers"}}],
+    })
+    call = lab.start_caller(f"{name}-caller", iris.address("out"), server_name=NAME)
+    failed = await said(call, "failed")
+    measured("told after, with a connect timeout of 1 s", failed["milliseconds"], "ms")
+    assert failed["by"] == "transport" and failed["milliseconds"] < 5000
+    line = iris.message("connection not established", upstream="far")
     assert line["reason"] in ("unreachable", "timeout")
 
 
@@ -180,9 +187,3 @@ async def test_a_fixed_destination_and_name(lab, name):
         call.tell("open bidi source 1000")
         stream = (await said(call, "opened"))["stream"]
         assert (await said(call, "end", stream=stream))["text"].encode()[:10] == pattern(10)
-
-
-async def test_the_example_caller_of_the_library(lab, name):
-    """`loopback/examples/caller.rs`, as its users run it."""
-    pytest.importorskip("iris_e2e.examples").caller  # replaced when the examples' arguments are settled
-    assert time

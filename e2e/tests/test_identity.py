@@ -25,29 +25,23 @@ async def test_the_identity_is_chosen_by_name(lab, server_name, serial_of):
 @pytest.mark.parametrize("shown", ["worker", "by_uri"])
 @pytest.mark.parametrize("listener", ["authenticated", "optional"])
 async def test_a_client_certificate_that_is_allowed(lab, listener, shown):
-    since = lab.component.mark
     identity = getattr(lab.pki, shown)
     async with connect(lab.iris.address(listener), **lab.peer(identity=identity)) as peer:
-        await peer.echo()
-    told = lab.component.event("connected", since=since)["peer"]["certificate"]
+        told = (await lab.told(peer))["peer"]["certificate"]
     der = x509.load_pem_x509_certificate(identity.certificate.read_bytes()).public_bytes(Encoding.DER)
     assert told["sha256"] == hashlib.sha256(der).hexdigest()
     assert any(uri.startswith("spiffe://prod/") for uri in told["uris"])
 
 
 async def test_no_certificate_where_it_is_optional(lab):
-    since = lab.component.mark
     async with connect(lab.iris.address("optional"), **lab.peer()) as peer:
-        await peer.echo()
-    assert lab.component.event("connected", since=since)["peer"]["certificate"] is None
+        assert (await lab.told(peer))["peer"]["certificate"] is None
 
 
 async def test_the_component_is_told_of_its_peer(lab):
-    since = lab.component.mark
     async with connect(lab.iris.address("both"), **lab.peer(alpn=["h3"])) as peer:
-        await peer.echo()
         host, port = peer._transport.get_extra_info("sockname")[:2]
-    connected = lab.component.event("connected", since=since)
+        connected = await lab.told(peer)
     assert connected["server_name"] == "stargate-0.stargate.example.com"
     assert connected["peer"]["address"] == f"{host}:{port}"
     assert connected["peer"]["server_name"] == "stargate-0.stargate.example.com"

@@ -227,7 +227,7 @@ async def test_unread_data_stopped_by_the_peer_then_a_whole_megabyte(lab, addres
     """What was on its way on stopped streams must not hold credit that the next stream needs."""
     async with connect(address, **lab.peer()) as peer:
         for _ in range(10):
-            streams = [peer.open().send("flood\n") for _ in range(20)]
+            streams = [peer.open().send("flood\n", end=True) for _ in range(20)]
             for stream in streams:
                 await stream.to_bytes(1)
                 stream.stop(7)
@@ -248,6 +248,8 @@ async def test_unread_data_stopped_by_the_component_then_a_whole_megabyte(lab, a
                 control.order(f"stop {stream.id} 7")
             for stream in streams:
                 assert await stream.to_stop() == 7
+                control.order(f"finish {stream.id}")
+                assert await stream.to_end() == b""
         stream = peer.open().send("sink\n")
         await stream.send_all(data)
         assert await stream.answer() == f"{len(data)} {zlib.adler32(data)}\n"

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use quinn::{
     Connecting, Endpoint, EndpointConfig, NoneTokenStore, TokioRuntime, TransportConfig, ValidationTokenConfig,
 };
-use quinn_proto::crypto;
+use quinn_proto::{RandomConnectionIdGenerator, crypto};
 
 use crate::hello::{ClientHello, EncodeError};
 use crate::parameters::DatagramSize;
@@ -20,6 +20,9 @@ use crate::version::VERSION;
 
 /// Connection attempts that may wait for the program to take them. quinn ignores more, and their clients try again.
 pub(crate) const MAX_WAITING: usize = 1024;
+
+/// Bytes of a connection ID, all of them random.
+const CONNECTION_ID_LEN: usize = 8;
 
 /// Bytes kept of what a client sends while its attempt waits: its hello again, a few times.
 const WAITING_BUFFER: u64 = 64 * 1024;
@@ -111,8 +114,10 @@ pub fn endpoint_with(
 /// What every loopback endpoint has in common: the version, alone, and the receive size.
 #[must_use]
 pub fn endpoint_config() -> EndpointConfig {
-    let mut config = EndpointConfig::new(Arc::new(ResetKey::new()));
+    let mut config = EndpointConfig::new(Arc::new(ResetKey));
     config.supported_versions(vec![VERSION]);
+    // Not quinn's default, which recognises its own: a restarted component must answer for those of its predecessor.
+    config.cid_generator(|| Box::new(RandomConnectionIdGenerator::new(CONNECTION_ID_LEN)));
     config.max_udp_payload_size(DATAGRAM_SIZE).expect("between 1,200 and 65,527");
     config
 }
@@ -152,11 +157,11 @@ pub fn client_config(
     datagrams: DatagramSize,
     transport: Arc<TransportConfig>,
 ) -> Result<quinn::ClientConfig, EncodeError> {
-    Ok(client_with(Client::new(hello, datagrams)?, transport))
+    Ok(client_with(Arc::new(Client::new(hello, datagrams)?), transport))
 }
 
-pub(crate) fn client_with(client: Client, transport: Arc<TransportConfig>) -> quinn::ClientConfig {
-    let mut config = quinn::ClientConfig::new(Arc::new(client));
+pub(crate) fn client_with(client: Arc<Client>, transport: Arc<TransportConfig>) -> quinn::ClientConfig {
+    let mut config = quinn::ClientConfig::new(client);
     config.version(VERSION).transport_config(transport).token_store(Arc::new(NoneTokenStore));
     config
 }
@@ -201,9 +206,13 @@ pub fn connect_with(
     datagrams: DatagramSize,
     transport: Arc<TransportConfig>,
 ) -> Result<Connecting, ConnectError> {
-    let confined = endpoint.local_addr().map_or(true, |local| local.ip().is_loopback());
-    if confined && !to.ip().is_loopback() {
+    let confined = endpoint.local_addr().ok().filter(|local| local.ip().is_loopback());
+    if confined.is_some() && !to.ip().is_loopback() {
         return Err(ConnectError::NotLoopback(to));
+    }
+    // 127.0.0.1 cannot be reached from [::1]; quinn would try until its timer ends it.
+    if confined.is_some_and(|local| local.is_ipv6() != to.is_ipv6()) {
+        return Err(quinn::ConnectError::InvalidRemoteAddress(to).into());
     }
     let config = client_config(hello, datagrams, transport)?;
     Ok(endpoint.connect_with(config, to, "")?)

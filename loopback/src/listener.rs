@@ -148,7 +148,7 @@ impl Pending {
     /// 0x10 and from 0x100 to 0x1ff; any other is sent as CONNECTION_REFUSED.
     pub fn refuse(self, code: u64, reason: &str) {
         let policy = Policy::Refuse(transport_error(code, reason));
-        let mut transport = TransportConfig::default();
+        let mut transport = transport_config();
         // quinn says nothing to an attempt that is older than the idle timeout.
         transport.max_idle_timeout(None);
         let server = server_with(Arc::new(Server::new(policy)), Arc::new(transport));

@@ -151,3 +151,6 @@ fn crypto_frame<'a>(reader: &mut Reader<'a>) -> Option<(u64, &'a [u8])> {
     let length = usize::try_from(reader.varint()?).ok()?;
     Some((offset, reader.take(length)?))
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,6 +29,9 @@ use crate::parameters::PeerLimits;
 use crate::policy::{no_application_protocol, violation};
 use crate::provider::{Client, Server};
 
+#[cfg(test)]
+mod tests;
+
 /// The only message of the Handshake space.
 const FINISH: u8 = 0x01;
 
@@ -105,6 +108,14 @@ impl Session {
 
     pub(crate) fn server(config: Arc<Server>, parameters: Vec<u8>) -> Self {
         Self::new(Role::Server(config), parameters)
+    }
+
+    /// Bytes of the other side that are kept until more come.
+    pub(crate) fn buffered(&self) -> usize {
+        match &self.awaiting {
+            Awaiting::Hello(reassembly) => reassembly.len(),
+            Awaiting::Finish | Awaiting::Nothing => 0,
+        }
     }
 
     fn new(role: Role, own: Vec<u8>) -> Self {

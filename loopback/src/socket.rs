@@ -136,3 +136,6 @@ impl AsyncUdpSocket for LoopbackOnly {
         self.inner.may_fragment()
     }
 }
+
+#[cfg(test)]
+mod tests;

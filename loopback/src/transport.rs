@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use quinn::{AckFrequencyConfig, IdleTimeout, TransportConfig, VarInt};
 
-use crate::congestion::Lid;
+use crate::congestion::LoopbackCongestion;
 use crate::hello::MAX_HELLO;
 
 /// UDP payload of loopback QUIC, in bytes, sent and received.
@@ -16,8 +16,9 @@ pub const DATAGRAM_SIZE: u16 = 6528;
 
 /// Time without a packet after which a connection is over.
 const IDLE: Duration = Duration::from_secs(30);
-/// Time without a packet after which one is sent.
-const KEEP_ALIVE: Duration = Duration::from_secs(10);
+/// Time without a packet after which one is sent. It is also how soon a quiet connection notices that the other side was
+/// restarted, so it is shorter than the timeout would ask for.
+const KEEP_ALIVE: Duration = Duration::from_secs(5);
 /// How long the far end may wait with an acknowledgement.
 ///
 /// With the usual 25 ms whoever waits for the acknowledgement of a FIN, as a bridge does before it closes, waits that long.
@@ -47,7 +48,7 @@ pub fn transport_config() -> TransportConfig {
         // which quinn pads Initials: a length of two bytes.
         .min_mtu(DATAGRAM_SIZE)
         .mtu_discovery_config(None)
-        .congestion_controller_factory(Arc::new(Lid))
+        .congestion_controller_factory(Arc::new(LoopbackCongestion))
         .ack_frequency_config(Some(acks))
         .initial_rtt(INITIAL_RTT)
         .max_idle_timeout(Some(IdleTimeout::try_from(IDLE).expect("30 s are few milliseconds")))

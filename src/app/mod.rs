@@ -3,6 +3,7 @@
 mod accept;
 mod error;
 mod materials;
+mod running;
 
 use std::{
     net::{SocketAddr, TcpListener},
@@ -16,6 +17,7 @@ use tokio::{
 };
 
 pub use error::StartError;
+pub use running::Running;
 
 use accept::{Gate, accept_loopback, accept_quic};
 use materials::Sweeping;

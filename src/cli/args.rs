@@ -11,7 +11,8 @@ Examples:
   iris run --config iris.yaml
   iris check --config iris.yaml                 the file, then the certificates
   iris check --config iris.yaml --config-only   the file alone
-  iris check --config iris.yaml --json          for machines";
+  iris check --config iris.yaml --json          for machines
+  iris demo                                     see it work: needs no files, ports or privileges";
 
 /// The TLS edge of a pod: Raw QUIC, WebTransport and TLS/h2, with identities and trust that reload while it runs.
 #[derive(Debug, Parser)]
@@ -27,6 +28,16 @@ pub(super) enum Command {
     Run(RunArguments),
     /// List every problem of a configuration and of the certificates that it names.
     Check(CheckArguments),
+    /// Run a component, a caller and two Iris between them with a throwaway PKI, and tell with figures what passes.
+    Demo(DemoArguments),
+}
+
+/// Of `iris demo`.
+#[derive(Debug, Args)]
+pub(super) struct DemoArguments {
+    /// Print one JSON object a line.
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 /// Of `iris run`.

@@ -21,7 +21,7 @@ pub(super) enum Exit {
 pub(super) const TABLE: &str = "\
 Exit codes:
   0   success; of `run` also after SIGTERM or SIGINT
-  1   problems were found
+  1   problems were found; demo: an expectation did not hold
   2   wrong usage
   71  run: a socket cannot be bound, or the system refuses something else
   78  run: the configuration is wrong; every problem is listed";

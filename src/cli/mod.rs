@@ -3,11 +3,11 @@
 mod args;
 mod check;
 pub mod demo;
-mod departures;
 mod exit;
 mod file;
 mod output;
 mod run;
+mod warning;
 
 use std::process::ExitCode;
 
@@ -31,6 +31,7 @@ pub fn main() -> ExitCode {
     match arguments.command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Demo(arguments) => demo::run(arguments.json),
     }
     .into()
 }

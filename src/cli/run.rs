@@ -2,7 +2,7 @@
 
 use std::{error::Error, pin::pin, time::Duration};
 
-use super::{args::RunArguments, departures, exit::Exit, file, output};
+use super::{args::RunArguments, exit::Exit, file, output, warning};
 use crate::{
     app::{App, StartError},
     material::reload::ReloadError,
@@ -36,8 +36,8 @@ pub(super) fn run(arguments: &RunArguments) -> Exit {
         }
     };
     tracing::info!(version = env!("CARGO_PKG_VERSION"), config = %arguments.config.display(), "starting");
-    for departure in departures::of(&plan) {
-        tracing::warn!(subject = departure.subject, "{}", departure.message);
+    for warning in warning::of_plan(&plan) {
+        tracing::warn!(subject = warning.subject, "{}", warning.message);
     }
     match serve(plan) {
         Ok(()) => Exit::Success,

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Deriving would stop at the first mistake, so the tree is walked by hand. What goes together with what is the next
-//! stage's: [`plan::compile`](crate::plan::compile()) adds its problems to those found here.
+//! stage's: `plan::compile` adds its problems to those found here.
 
 mod document;
 mod field;

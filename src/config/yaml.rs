@@ -179,7 +179,15 @@ impl Builder<'_> {
         // The parser's own words, which repeat no more of the file than one character.
         let info: String = error.info().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
         let message = format!("not YAML: {info} (column {})", error.marker().col() + 1);
-        self.report(error.marker().line(), Fault::new(message, "YAML 1.2"));
+        let hint = if info.contains("unknown anchor") {
+            Some("a value that begins with `*` stands in quotes")
+        } else if info.contains("flow") {
+            Some("between brackets or braces, a value that holds one of `[]{},` stands in quotes")
+        } else {
+            None
+        };
+        let fault = Fault::new(message, "YAML 1.2").hint(hint.map(str::to_owned));
+        self.report(error.marker().line(), fault);
         Stop
     }
 

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     observe::labels::HandshakeFailure,
-    plan::{Destination, Plan, ServerNameRule, UpstreamTls},
+    plan::{Destination, HostPort, Plan, ServerNameRule, UpstreamTls},
     tls::{self, Judged, UpstreamConfigs},
     transport::{Session, config::secured, socket::bind_udp},
 };
@@ -55,7 +55,9 @@ impl QuicDialer {
             match self.attempt(plan, *address, name, tls, configs, request, time).await {
                 Ok(dialled) => return Ok(dialled),
                 // The first says most: later ones are fallbacks.
-                Err((reason, detail)) => first_failure.get_or_insert((reason, format!("{to} at {address}: {detail}"))),
+                Err((reason, detail)) => {
+                    first_failure.get_or_insert((reason, format!("{}: {detail}", place(&to, *address))))
+                }
             };
         }
         Err(first_failure.unwrap_or_else(|| (HandshakeFailure::Unreachable, format!("{to} has no address"))))
@@ -117,6 +119,12 @@ impl QuicDialer {
             v6.wait_idle().await;
         }
     }
+}
+
+/// The destination, and its address where that says more.
+fn place(to: &HostPort, address: SocketAddr) -> String {
+    let (to, address) = (to.to_string(), address.to_string());
+    if to == address { to } else { format!("{to} at {address}") }
 }
 
 fn server_name<'a>(tls: &'a UpstreamTls, request: &DialRequest<'a>) -> Result<&'a str, Failure> {

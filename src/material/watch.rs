@@ -9,7 +9,7 @@ use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use notify::{
@@ -45,8 +45,8 @@ pub struct Watch {
     /// How long events are not relied upon after some were lost.
     pause: Duration,
     watcher: Option<RecommendedWatcher>,
-    /// Which directory, by device and inode, is watched at which path.
-    armed: BTreeMap<PathBuf, (u64, u64)>,
+    /// Which directory is watched at which path.
+    armed: BTreeMap<PathBuf, Directory>,
     lost: Option<Instant>,
     was_up: Option<bool>,
 }
@@ -101,10 +101,10 @@ impl Watch {
                 none.insert(watcher.map_err(|error| error.to_string())?)
             }
         };
-        let wanted: BTreeMap<&Path, (u64, u64)> =
-            places.iter().filter_map(|place| Some((place.as_path(), inode(place)?))).collect();
-        self.armed.retain(|place, inode| {
-            let keep = wanted.get(place.as_path()) == Some(inode);
+        let wanted: BTreeMap<&Path, Directory> =
+            places.iter().filter_map(|place| Some((place.as_path(), Directory::at(place)?))).collect();
+        self.armed.retain(|place, directory| {
+            let keep = wanted.get(place.as_path()) == Some(directory);
             if !keep {
                 // Fails when the directory is gone, and its watch with it.
                 let _ = watcher.unwatch(place);
@@ -112,13 +112,13 @@ impl Watch {
             keep
         });
         let (mut fresh, mut failure) = (false, None);
-        for (place, inode) in wanted {
+        for (place, directory) in wanted {
             if self.armed.contains_key(place) {
                 continue;
             }
             match watcher.watch(place, RecursiveMode::NonRecursive) {
                 Ok(()) => {
-                    self.armed.insert(place.to_owned(), inode);
+                    self.armed.insert(place.to_owned(), directory);
                     fresh = true;
                 }
                 // It may be gone again: then the next reading knows better.
@@ -140,7 +140,103 @@ fn hint(hints: &Hints, event: notify::Result<Event>) {
     }
 }
 
-fn inode(place: &Path) -> Option<(u64, u64)> {
-    let metadata = fs::metadata(place).ok()?;
-    metadata.is_dir().then(|| (metadata.dev(), metadata.ino()))
+/// A directory, whatever its name: inode numbers are used again, so its birth is part of it where that is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Directory {
+    device: u64,
+    inode: u64,
+    born: Option<SystemTime>,
+}
+
+impl Directory {
+    fn at(place: &Path) -> Option<Self> {
+        let metadata = fs::metadata(place).ok().filter(fs::Metadata::is_dir)?;
+        Some(Self { device: metadata.dev(), inode: metadata.ino(), born: metadata.created().ok() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAUSE: Duration = Duration::from_secs(10);
+
+    fn watch(watching: Watching) -> (Watch, Arc<Hints>) {
+        let hints = Arc::new(Hints::default());
+        (Watch::new(watching, hints.clone(), PAUSE), hints)
+    }
+
+    #[track_caller]
+    fn wait_for_hint(hints: &Hints) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !hints.is_hinted() {
+            assert!(Instant::now() < deadline, "no hint");
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_change_is_a_hint_and_an_opening_is_none() {
+        let directory = tempfile::tempdir().expect("directory");
+        let file = directory.path().join("file");
+        fs::write(&file, "1").expect("write");
+        let (mut watch, hints) = watch(Watching::Events);
+        let places = BTreeSet::from([directory.path().to_owned()]);
+        let now = Instant::now();
+        assert_eq!(watch.arm(&places, now), Armed { up: true, fresh: true });
+        assert_eq!(watch.arm(&places, now), Armed { up: true, fresh: false });
+        for _ in 0..100 {
+            fs::read(&file).expect("read");
+        }
+        fs::rename(&file, directory.path().join("other")).expect("rename");
+        wait_for_hint(&hints);
+        let opened = Event::new(EventKind::Access(AccessKind::Open(notify::event::AccessMode::Any)));
+        hints.forget();
+        hint(&hints, Ok(opened));
+        assert!(!hints.is_hinted());
+    }
+
+    #[test]
+    fn a_directory_that_was_replaced_is_watched_anew() {
+        let root = tempfile::tempdir().expect("directory");
+        let place = root.path().join("volume");
+        let (mut watch, hints) = watch(Watching::Events);
+        for round in 0..5 {
+            fs::create_dir(&place).expect("directory");
+            assert!(watch.arm(&BTreeSet::from([place.clone()]), Instant::now()).fresh, "{round}");
+            hints.forget();
+            fs::write(place.join("file"), "1").expect("write");
+            wait_for_hint(&hints);
+            fs::remove_dir_all(&place).expect("remove");
+        }
+    }
+
+    #[test]
+    fn a_place_that_is_gone_is_no_failure() {
+        let root = tempfile::tempdir().expect("directory");
+        let (mut watch, _) = watch(Watching::Events);
+        let places = BTreeSet::from([root.path().to_owned(), root.path().join("gone")]);
+        assert_eq!(watch.arm(&places, Instant::now()), Armed { up: true, fresh: true });
+    }
+
+    #[test]
+    fn lost_events_are_not_relied_upon_until_everything_is_watched_anew() {
+        let directory = tempfile::tempdir().expect("directory");
+        let places = BTreeSet::from([directory.path().to_owned()]);
+        let (mut watch, hints) = watch(Watching::Events);
+        let now = Instant::now();
+        assert!(watch.arm(&places, now).up);
+        hint(&hints, Ok(Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan)));
+        assert!(hints.is_hinted());
+        watch.lose(now);
+        assert_eq!(watch.arm(&places, now + PAUSE / 2), Armed { up: false, fresh: false });
+        assert_eq!(watch.arm(&places, now + PAUSE), Armed { up: true, fresh: true });
+    }
+
+    #[test]
+    fn without_events_nothing_is_up() {
+        let (mut watch, _) = watch(Watching::Unusable);
+        let places = BTreeSet::from([std::env::temp_dir()]);
+        assert_eq!(watch.arm(&places, Instant::now()), Armed { up: false, fresh: false });
+    }
 }

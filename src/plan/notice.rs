@@ -3,7 +3,9 @@
 
 use std::fmt;
 
-use super::{IdentityId, ListenerEnd, Plan, StillTrusted, TrustId, UpstreamEnd, UpstreamId, Verification};
+use super::{
+    IdentityId, ListenerEnd, ListenerPlan, Plan, StillTrusted, TrustId, UpstreamEnd, UpstreamId, Verification,
+};
 
 /// One thing worth saying about a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,12 +33,7 @@ impl Plan {
     /// The trust bundles that the plan uses: in a role, or to judge an identity.
     fn trust_in_use(&self) -> Vec<TrustId> {
         let mut used: Vec<_> = self.identities.iter().filter_map(|identity| identity.expect.chains_to).collect();
-        for listener in &self.listeners {
-            if let ListenerEnd::Quic(tls) = &listener.end {
-                used.extend(tls.client_auth.iter().map(|auth| auth.trust));
-            }
-            used.extend(listener.routes.iter().filter_map(|route| route.client_auth.as_ref()).map(|auth| auth.trust));
-        }
+        used.extend(self.listeners.iter().flat_map(ListenerPlan::client_auths).map(|auth| auth.trust));
         for upstream in &self.upstreams {
             if let UpstreamEnd::Quic { tls, .. } = &upstream.end
                 && let Verification::Trust(id) = tls.verification

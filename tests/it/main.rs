@@ -10,10 +10,12 @@
 //! | `refused` | who is refused, with which reason |
 //! | `contraction` | what stands on a CA or an identity that goes does not stay; everybody else comes to no harm |
 //! | `drain` | stopping |
+//! | `reload` | identities and trust that change while it runs |
 //! | `structure` | the house stands as ARCHITECTURE.md says: imports, owners, sizes, prose |
 
-// Each helper serves some of the tests, and tokio's own spawn is what tests use.
 #![allow(clippy::disallowed_methods, reason = "a test owns its tasks until its runtime ends")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::print_stdout, reason = "figures")]
 
 mod bridge;
 mod cli;
@@ -23,5 +25,6 @@ mod http3;
 mod lossy;
 mod mixed;
 mod refused;
+mod reload;
 mod structure;
 mod support;

@@ -26,6 +26,11 @@ impl Whole {
 }
 
 impl Reassembly {
+    /// Bytes that are kept.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Takes the next bytes. `Some` when they complete the hello; then the reassembly is empty again and not to be used.
     ///
     /// `speaks` is the newest format of the reader.

@@ -159,6 +159,25 @@ async fn only_loopback_is_bound_and_dialled() {
 }
 
 #[tokio::test]
+async fn ipv6_is_loopback_as_well() {
+    let anywhere = "[::1]:0".parse().expect("an address");
+    let Ok(server) = server_endpoint(anywhere, Default::default()) else {
+        println!("skipped: this host has no IPv6");
+        return;
+    };
+    let addr = server.local_addr().expect("bound");
+    let client = client_endpoint(anywhere).expect("binds");
+    let connecting = connect_default(&client, addr, ClientHello::default()).expect("starts");
+    let (outgoing, incoming) =
+        soon(async { tokio::join!(connecting, async { server.accept().await.expect("open").await }) }).await;
+    assert!(outgoing.is_ok() && incoming.is_ok());
+
+    let other_family = "127.0.0.1:443".parse().expect("an address");
+    let refused = connect_default(&client, other_family, ClientHello::default()).err();
+    assert_eq!(refused, Some(quinn::ConnectError::InvalidRemoteAddress(other_family).into()));
+}
+
+#[tokio::test]
 async fn a_hello_that_cannot_be_sent_is_refused_before_anything_is() {
     let long = ClientHello { destination: Some("x".repeat(301)), ..ClientHello::default() };
     match connect_default(&client(), "127.0.0.1:9".parse().expect("an address"), long) {

@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use super::{
     args::CheckArguments,
-    departures::{self, Warning},
     exit::Exit,
     file::{self, Refused},
     output,
+    warning::{self, Warning},
 };
 use crate::{
     material::{self, observed},
@@ -50,13 +50,13 @@ impl Report {
     }
 
     fn planned(path: &Path, plan: &Plan, config_only: bool, now: SystemTime) -> Self {
-        let mut warnings = departures::of(plan);
+        let mut warnings = warning::of_plan(plan);
         let materials = (!config_only).then(|| {
             let facts = observed::facts(plan, &material::load(plan, now), now);
             facts.iter().map(|material| material.row(now, EXPIRING_AT)).collect::<Vec<_>>()
         });
         for material in materials.iter().flatten() {
-            warnings.extend(departures::of_material(material));
+            warnings.extend(warning::of_material(material));
         }
         let ok = materials.iter().flatten().all(is_usable);
         let refused = Refused { file: path.display().to_string(), problems: Vec::new(), total: 0 };

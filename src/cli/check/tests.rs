@@ -155,13 +155,12 @@ fn departures_from_the_rules_are_said_and_are_no_problems() {
     let bench = Bench::new();
     let departing = CONFIG.replace("bundle: DIR/ca.crt", "bundle: DIR/ca.crt, on_contraction: { still_trusted: keep }")
         + "  - { name: far, dial: \"quic://far.example:1\", tls: { verification: disabled, server_name: requested } }\n"
-        + "admin: { listen: \"http://[::]:9460\" }\n"
-        + "development: { allow_unverified_peers: true, allow_remote_plaintext: true }\n";
+        + "development: { allow_unverified_peers: true }\n";
     bench.configure(&departing);
     let report = bench.report();
     assert!(report.ok, "{}", text::write(&report));
     let subjects: Vec<&str> = report.warnings.iter().map(|warning| warning.subject.as_str()).collect();
-    for subject in ["development", "admin", "far", "workers"] {
+    for subject in ["development.allow_unverified_peers", "upstreams.far", "upstreams.far.tls.verification"] {
         assert!(subjects.contains(&subject), "{subject} in {subjects:?}");
     }
 }

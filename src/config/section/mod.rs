@@ -1,5 +1,5 @@
 //! The parts of a document, as written. What each key means stands with the type that it becomes in the
-//! [`plan`](crate::plan), and for people in `docs/configuration.md`.
+//! plan, and for people in `docs/configuration.md`.
 
 pub mod listener;
 pub mod material;

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    panic::{self, AssertUnwindSafe},
     path::Path,
     sync::Arc,
     time::{Duration, SystemTime},
@@ -124,7 +125,7 @@ impl<C> Engine<C> {
         else {
             return;
         };
-        let built = match load::build(&self.plan, &self.generations, id, &source, now) {
+        let built = match self.build(id, &source, now) {
             Ok(Built::Trust(built)) => built,
             _ => current.value.without_ended(now),
         };
@@ -167,7 +168,7 @@ impl<C> Engine<C> {
         if refused && !again && !by_time {
             return;
         }
-        match load::build(&self.plan, &self.generations, id, &snapshot, now) {
+        match self.build(id, &snapshot, now) {
             Ok(built) => self.accept(id, judged, snapshot, built, now, pass),
             Err(Fault { starts: Some(starts), reason, detail, file }) if starts > now => {
                 self.hold(id, judged, snapshot, Fault { starts: Some(starts), reason, detail, file }, pass);
@@ -209,9 +210,11 @@ impl<C> Engine<C> {
     ) -> Result<(), Fault> {
         let mut next = self.generations.clone();
         next.record(id, Ok(built), now);
-        let derived = (self.derive)(&next).map_err(|error| {
-            let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
-            Fault::new(Reason::Unusable, format!("{error}{cause}"))
+        let derived = contained(|| {
+            (self.derive)(&next).map_err(|error| {
+                let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+                Fault::new(Reason::Unusable, format!("{error}{cause}"))
+            })
         })?;
         pass.derived = Some(Arc::new(derived));
         self.generations = next;
@@ -266,6 +269,10 @@ impl<C> Engine<C> {
         rejection
     }
 
+    fn build(&self, id: MaterialId, snapshot: &Snapshot, now: SystemTime) -> Result<Built, Fault> {
+        contained(|| load::build(&self.plan, &self.generations, id, snapshot, now))
+    }
+
     fn judges(&self, id: MaterialId) -> Judges {
         let trust = |id| self.generations.trust(id).map(|generation| generation.sequence);
         let lists = |id| self.generations.revocation(id).map(|generation| generation.sequence);
@@ -295,4 +302,11 @@ impl<C> Engine<C> {
     fn memory(&mut self, id: MaterialId) -> &mut Memory {
         self.memories.get_mut(&id).expect("every material has a memory")
     }
+}
+
+/// A panic over one material is a refusal of that material: it must not end the reloads of all. What runs in here only
+/// reads, so nothing is left half changed.
+fn contained<T>(act: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    panic::catch_unwind(AssertUnwindSafe(act))
+        .unwrap_or_else(|_| Err(Fault::new(Reason::Unusable, "Iris panicked over it")))
 }

@@ -103,3 +103,56 @@ impl Hints {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+impl Hints {
+    pub(crate) fn is_hinted(&self) -> bool {
+        self.state().burst.is_some()
+    }
+
+    pub(crate) fn forget(&self) {
+        self.take();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::Arc, thread, time::Duration};
+
+    use super::*;
+
+    #[test]
+    fn a_million_events_are_one_burst() {
+        let hints = Hints::default();
+        for _ in 0..1_000_000 {
+            hints.event();
+        }
+        let burst = hints.take().burst.expect("hinted");
+        assert!(burst.first <= burst.last);
+        assert_eq!(hints.state(), State::default());
+    }
+
+    #[test]
+    fn a_hint_wakes_whoever_waits_and_one_before_the_wait_too() {
+        let hints = Arc::new(Hints::default());
+        let far = Instant::now() + Duration::from_secs(3600);
+        hints.reread();
+        hints.wait(far);
+        let waiting = thread::spawn({
+            let hints = hints.clone();
+            move || hints.wait(far)
+        });
+        hints.event();
+        waiting.join().expect("it woke");
+    }
+
+    #[test]
+    fn nothing_is_done_after_a_stop_and_a_stop_is_not_taken_back() {
+        let hints = Hints::default();
+        assert_eq!(hints.unless_stopped(|| 1), Some(1));
+        hints.stop();
+        hints.reread();
+        assert!(hints.take().stopped && hints.state().stopped);
+        assert_eq!(hints.unless_stopped(|| 1), None);
+    }
+}

@@ -8,6 +8,8 @@ mod hints;
 mod memory;
 mod pace;
 mod pass;
+#[cfg(test)]
+mod tests;
 
 pub use engine::Engine;
 pub use hints::Hints;

@@ -102,7 +102,7 @@ impl Compiler<'_> {
         let window = spread.or(SPREAD);
         let before = reload.poll + reload.debounce_max;
         // More than the bound without any spread is a problem of `reload`, reported there.
-        if before <= RELOAD_BOUND && before + window > RELOAD_BOUND {
+        if before <= RELOAD_BOUND && before + window > RELOAD_BOUND && !spread.is_invalid() {
             let spot = spread.given().map_or(&trust.spot, |spread| &spread.spot);
             let message = format!(
                 "`poll` {}, `debounce_max` {} and `spread` {} add up to {}",

@@ -8,7 +8,7 @@ use crate::{
         Document, Field, Spot,
         problem::{Fault, shown},
         scalar::{duration, size},
-        section::settings::Admin,
+        section::settings::{self, Admin},
     },
     plan::{AdminPlan, Development, Limits, LogPlan, ReloadSettings, Timeouts, TransportSettings},
 };
@@ -35,7 +35,7 @@ impl Compiler<'_> {
         if let Some(listen) = listen.given().filter(|listen| !listen.value.ip().is_loopback()) {
             let fault =
                 |message: &str, allowed: &str| Fault::new(format!("`{}` {message}", listen.value.ip()), allowed);
-            if !self.development.allow_remote_plaintext {
+            if !self.allows(|development| &development.allow_remote_plaintext) {
                 let hint = "what others may see is served by `admin.scrape`".to_owned();
                 self.report(&listen.spot, fault("is not a loopback address", LOOPBACK).hint(Some(hint)));
             } else if actions.or(false) {
@@ -165,11 +165,22 @@ impl Compiler<'_> {
 
     /// Reports a plaintext end that is not on this machine, unless the file allows it.
     pub(super) fn check_plaintext(&self, spot: &Spot, address: SocketAddr) {
-        let refused = !address.ip().is_loopback() && !self.development.allow_remote_plaintext;
-        // What could not be read may have allowed it.
-        if refused && !self.document.development.is_invalid() {
+        if !address.ip().is_loopback() && !self.allows(|development| &development.allow_remote_plaintext) {
             let message = format!("plaintext on {}, which is not a loopback address", shown(&address.ip().to_string()));
             self.report(spot, Fault::new(message, LOOPBACK));
+        }
+    }
+
+    /// Whether `development` allows something, or would if it could be read: one mistake is said once, and a file that
+    /// has it makes no plan.
+    pub(super) fn allows(&self, flag: impl Fn(&settings::Development) -> &Field<bool>) -> bool {
+        match &self.document.development {
+            Field::Absent => false,
+            Field::Invalid => true,
+            Field::Given(development) => {
+                let flag = flag(&development.value);
+                flag.is_invalid() || flag.or(false)
+            }
         }
     }
 }

@@ -99,7 +99,7 @@ impl Compiler<'_> {
                     let fault = Fault::new("`trust` has no meaning with `verification: disabled`", "one of the two");
                     self.report(&trust.spot, fault);
                 }
-                if !self.development.allow_unverified_peers && !self.document.development.is_invalid() {
+                if !self.allows(|development| &development.allow_unverified_peers) {
                     let allowed = "`trust`, or `development: { allow_unverified_peers: true }`";
                     self.report(&disabled.spot, Fault::new("peers are not verified", allowed));
                 }

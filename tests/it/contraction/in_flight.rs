@@ -86,7 +86,7 @@ async fn c08_a_client_handshake_in_flight_does_not_survive_its_ca() {
     for (leaf, code) in [(worker(&old), Code::TrustRemoved), (worker(&new), Code::RecycledForTrust)] {
         let door = Door::open(&[&old, &new], ", on_contraction: { still_trusted: recycle, spread: 1s }");
         let (resolver, hold) = held(&leaf);
-        let mut tls = peer::client_tls(door.servers(), None, &PeerSpec::default());
+        let mut tls = peer::client_tls(&[door.servers()], None, &PeerSpec::default());
         tls.client_auth_cert_resolver = resolver;
         let config = peer::client_of(tls, &PeerSpec::default());
         let address = door.address();

@@ -71,7 +71,7 @@ async fn c08_no_ticket_or_early_data_outlives_trust() {
     let (old, new) = (Ca::new("old"), Ca::new("new"));
     let door = Door::open(&[&old, &new], "");
     // One configuration, so that whatever was stored for resumption is there for the second dial.
-    let mut tls = peer::client_tls(door.servers(), Some(&worker(&old)), &PeerSpec::default());
+    let mut tls = peer::client_tls(&[door.servers()], Some(&worker(&old)), &PeerSpec::default());
     tls.enable_early_data = true;
     let config = peer::client_of(tls, &PeerSpec::default());
     let first = door.knock(config.clone()).await.unwrap();

@@ -6,7 +6,9 @@ use super::{breach, source::SourceFile};
 pub(super) fn line_citations(files: &[SourceFile]) -> Vec<String> {
     let mut breaches = Vec::new();
     for file in files.iter().filter(|f| !is_this_rule(f)) {
-        for line in file.text.lines() {
+        // Of code, the comments: a program may well print a place.
+        let prose = |line: &&str| !file.path.ends_with(".rs") || line.trim_start().starts_with("//");
+        for line in file.text.lines().filter(prose) {
             let cited = [".rs:", ".toml:", ".yaml:", ".md:", ".py:"].iter().any(|suffix| {
                 line.match_indices(suffix)
                     .any(|(at, _)| line[at + suffix.len()..].starts_with(|c: char| c.is_ascii_digit()))
@@ -55,6 +57,9 @@ mod tests {
         assert_eq!(page("see src/app.rs:12 for it"), 1);
         assert_eq!(page("see src/app.rs#L12"), 1);
         assert_eq!(page("src/app.rs: composes; 127.0.0.1:12; a.rs::b"), 0);
+        let code = |text| line_citations(&[SourceFile::new("src/a.rs", text)]).len();
+        assert_eq!(code("/// see app.rs:12"), 1);
+        assert_eq!(code("assert_eq!(said, \"iris.yaml:1: no\");"), 0);
     }
 
     #[test]

@@ -3,54 +3,41 @@
 use std::{
     net::SocketAddr,
     sync::Arc,
-    thread::JoinHandle,
     time::{Duration, Instant, SystemTime},
 };
 
 use iris::{
-    app::App,
-    material::reload::Reread,
-    observe::Observer,
+    app::Running,
+    material::watch::Watching,
+    observe::{Observer, status::ConnectionsRow},
     plan,
-    runtime::drain::{self, DrainTrigger},
 };
 
 use super::wait::until;
 
 /// A running Iris. Dropping it drains it at once.
-pub(crate) struct Iris {
-    addresses: Vec<(String, SocketAddr)>,
-    observer: Arc<Observer>,
-    reread: Reread,
-    trigger: DrainTrigger,
-    thread: Option<JoinHandle<()>>,
-}
+pub(crate) struct Iris(Running);
 
 impl Iris {
     /// Runs what `yaml` says.
     pub(crate) fn start(yaml: &str) -> Self {
+        Self::start_watching(yaml, Watching::Events)
+    }
+
+    /// Runs what `yaml` says, with or without file events.
+    pub(crate) fn start_watching(yaml: &str, watching: Watching) -> Self {
         let plan = plan::from_yaml(yaml).unwrap_or_else(|problems| panic!("{problems}\n{yaml}"));
-        let names: Vec<_> = plan.listeners.iter().map(|listener| listener.name.clone()).collect();
-        let (trigger, signal) = drain::channel();
-        let app = App::bind(plan, signal).unwrap();
-        let addresses = names.into_iter().map(|name| (name.clone(), app.address(&name).unwrap())).collect();
-        let (observer, reread) = (app.observer().clone(), app.reread());
-        let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(app.serve());
-        });
-        Self { addresses, observer, reread, trigger, thread: Some(thread) }
+        Self(Running::start_watching(plan, watching).unwrap())
     }
 
     /// Where a listener is bound.
     pub(crate) fn address(&self, listener: &str) -> SocketAddr {
-        let found = self.addresses.iter().find(|(name, _)| name == listener);
-        found.unwrap_or_else(|| panic!("no listener {listener}")).1
+        self.0.address(listener).unwrap_or_else(|| panic!("no listener {listener}"))
     }
 
     /// The value of one series, written as in the exposition: `name{label="value",...}`.
     pub(crate) fn metric(&self, series: &str) -> f64 {
-        let text = self.observer.expose(SystemTime::now());
+        let text = self.observer().expose(SystemTime::now());
         let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
         line.unwrap_or_else(|| panic!("no series {series} in\n{text}")).parse().unwrap()
     }
@@ -62,9 +49,45 @@ impl Iris {
 
     /// Every failed handshake of this component, by reason, for messages.
     pub(crate) fn all_failures(&self, component: &str) -> Vec<String> {
-        let text = self.observer.expose(SystemTime::now());
+        let text = self.observer().expose(SystemTime::now());
         let prefix = format!("iris_handshake_failures_total{{component=\"{component}\",");
         text.lines().filter(|line| line.starts_with(&prefix) && !line.ends_with(" 0")).map(str::to_owned).collect()
+    }
+
+    /// Reloads of this role with this result.
+    pub(crate) fn reloads(&self, component: &str, material: &str, result: &str) -> u64 {
+        let labels = format!("component=\"{component}\",material=\"{material}\",result=\"{result}\"");
+        self.metric(&format!("iris_tls_reloads_total{{{labels}}}")) as u64
+    }
+
+    /// The one state of a role that is 1.
+    pub(crate) fn state(&self, component: &str, material: &str) -> String {
+        let text = self.observer().expose(SystemTime::now());
+        let prefix = format!("iris_tls_material_state{{component=\"{component}\",material=\"{material}\",state=\"");
+        let mut true_ones =
+            text.lines().filter_map(|line| line.strip_prefix(&prefix)?.strip_suffix("\"} 1").map(str::to_owned));
+        let state = true_ones.next().expect("one state is 1");
+        assert_eq!(true_ones.next(), None, "two states are 1");
+        state
+    }
+
+    /// Whether `/readyz` would say so, and what stands in the way.
+    pub(crate) fn readiness(&self) -> (bool, Vec<String>) {
+        let readiness = self.observer().readiness(SystemTime::now());
+        (readiness.is_ready(), readiness.reasons())
+    }
+
+    /// What `/status` says of a material.
+    pub(crate) fn material(&self, kind: &str, name: &str) -> serde_json::Value {
+        let status =
+            serde_json::to_value(self.observer().status(SystemTime::now(), ConnectionsRow::default())).unwrap();
+        let rows = status["materials"].as_array().unwrap();
+        rows.iter().find(|row| row["kind"] == kind && row["name"] == name).expect("the material").clone()
+    }
+
+    /// Has everything read again, as SIGHUP does.
+    pub(crate) fn reread(&self) {
+        self.0.reread();
     }
 
     /// How many connections of this component ended for this reason.
@@ -77,27 +100,16 @@ impl Iris {
         self.metric(&format!("iris_recycle_pending{{component=\"{component}\"}}")) as u64
     }
 
-    /// Has everything on disk read again now.
-    pub(crate) fn reread(&self) {
-        self.reread.now();
-    }
-
-    /// How many reloads of this material there were for this component.
-    pub(crate) fn reloads(&self, component: &str, material: &str) -> u64 {
-        let labels = format!("component=\"{component}\",material=\"{material}\",result=\"success\"");
-        self.metric(&format!("iris_tls_reloads_total{{{labels}}}")) as u64
-    }
-
     /// Lets `change` change files, and returns when the material of this component that they make is in use: the last
     /// moment at which it was not.
     pub(crate) async fn reload(&self, component: &str, material: &str, change: impl FnOnce()) -> Instant {
-        let before = self.reloads(component, material);
+        let before = self.reloads(component, material, "success");
         change();
         let mut looked = Instant::now();
         self.reread();
         until("the reload", || {
             let look = Instant::now();
-            let done = self.reloads(component, material) > before;
+            let done = self.reloads(component, material, "success") > before;
             if !done {
                 looked = look;
             }
@@ -108,28 +120,16 @@ impl Iris {
     }
 
     pub(crate) fn observer(&self) -> &Arc<Observer> {
-        &self.observer
+        self.0.observer()
     }
 
     /// Begins the drain, to be over within `time`.
     pub(crate) fn begin_drain(&self, time: Duration) {
-        self.trigger.begin(time);
+        self.0.begin_drain(time);
     }
 
     /// Whether it has ended.
     pub(crate) fn has_ended(&self) -> bool {
-        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
-    }
-}
-
-impl Drop for Iris {
-    fn drop(&mut self) {
-        self.trigger.begin(Duration::ZERO);
-        if let Some(thread) = self.thread.take() {
-            let outcome = thread.join();
-            if !std::thread::panicking() {
-                outcome.expect("the app must not panic");
-            }
-        }
+        self.0.has_ended()
     }
 }

@@ -1,7 +1,7 @@
 //! A UDP forwarder that loses and delays.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     net::SocketAddr,
     sync::{Arc, Mutex},
     time::Duration,
@@ -49,13 +49,15 @@ impl Forwarder {
             let mut returns = JoinSet::new();
             let mut packet = vec![0; 65_536];
             while let Ok((size, from)) = front.recv_from(&mut packet).await {
-                if !backs.contains_key(&from) {
-                    let back = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
-                    back.connect(to).await.unwrap();
-                    returns.spawn(carry_back(back.clone(), front.clone(), from, random.clone()));
-                    backs.insert(from, back);
-                }
-                let back = backs[&from].clone();
+                let back = match backs.entry(from) {
+                    Entry::Occupied(known) => known.get().clone(),
+                    Entry::Vacant(new) => {
+                        let back = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
+                        back.connect(to).await.unwrap();
+                        returns.spawn(carry_back(back.clone(), front.clone(), from, random.clone()));
+                        new.insert(back).clone()
+                    }
+                };
                 send_later(&random, packet[..size].to_vec(), move |packet| {
                     let back = back.clone();
                     async move { drop(back.send(&packet).await) }
@@ -85,7 +87,7 @@ where
 {
     let (lose, delay) = {
         let mut random = random.lock().unwrap();
-        (random.next() % LOSE_ONE_IN == 0, DELAY.mul_f64((random.next() % 1000) as f64 / 1000.0))
+        (random.next().is_multiple_of(LOSE_ONE_IN), DELAY.mul_f64((random.next() % 1000) as f64 / 1000.0))
     };
     if !lose {
         tokio::spawn(async move {

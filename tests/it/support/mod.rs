@@ -3,7 +3,9 @@
 pub(crate) mod app;
 pub(crate) mod component;
 pub(crate) mod forwarder;
+pub(crate) mod kubelet;
 pub(crate) mod peer;
 pub(crate) mod pki;
+pub(crate) mod process;
 pub(crate) mod tunnel;
 pub(crate) mod wait;

@@ -9,6 +9,7 @@ use quinn::{
 use rustls::{
     RootCertStore,
     crypto::aws_lc_rs,
+    pki_types::CertificateDer,
     server::{ResolvesServerCert, WebPkiClientVerifier},
     sign::{CertifiedKey, SingleCertAndKey},
 };
@@ -47,13 +48,20 @@ pub(crate) fn transport(change: impl FnOnce(&mut TransportConfig)) -> TransportC
 
 /// A client that trusts `ca` and shows `identity` when asked.
 pub(crate) fn client_config(ca: &Ca, identity: Option<&Leaf>, spec: &PeerSpec) -> ClientConfig {
-    client_of(client_tls(ca, identity, spec), spec)
+    client_config_of(&[ca], identity, spec)
+}
+
+/// The same, with trust in several.
+pub(crate) fn client_config_of(cas: &[&Ca], identity: Option<&Leaf>, spec: &PeerSpec) -> ClientConfig {
+    client_of(client_tls(cas, identity, spec), spec)
 }
 
 /// The TLS part of it.
-pub(crate) fn client_tls(ca: &Ca, identity: Option<&Leaf>, spec: &PeerSpec) -> rustls::ClientConfig {
+pub(crate) fn client_tls(cas: &[&Ca], identity: Option<&Leaf>, spec: &PeerSpec) -> rustls::ClientConfig {
     let mut roots = RootCertStore::empty();
-    roots.add(ca.certificate()).unwrap();
+    for ca in cas {
+        roots.add(ca.certificate()).unwrap();
+    }
     let builder = rustls::ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
         .with_protocol_versions(&[&rustls::version::TLS13])
         .unwrap()
@@ -95,6 +103,60 @@ pub(crate) fn client_endpoint() -> Endpoint {
 /// Connects with a throwaway endpoint.
 pub(crate) async fn connect(to: SocketAddr, name: &str, config: ClientConfig) -> Result<Connection, ConnectionError> {
     client_endpoint().connect_with(config, to, name).unwrap().await
+}
+
+/// The leaf that the other end showed.
+pub(crate) fn shown_by(connection: &Connection) -> CertificateDer<'static> {
+    let chain = connection.peer_identity().expect("a certificate was shown");
+    chain.downcast::<Vec<CertificateDer<'static>>>().expect("as rustls gives it")[0].clone()
+}
+
+/// Completes when the server has accepted the client's certificate too; with the error when it has not.
+pub(crate) async fn verdict(connection: &Connection) -> Result<(), ConnectionError> {
+    let confirmed = async {
+        while connection.stats().frame_rx.handshake_done == 0 {
+            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        }
+    };
+    tokio::select! {
+        error = connection.closed() => Err(error),
+        () = confirmed => Ok(()),
+    }
+}
+
+/// Asks over a stream of its own for an echo.
+pub(crate) async fn request(connection: &Connection) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let (mut send, mut recv) = connection.open_bi().await?;
+    send.write_all(b"are you there?").await?;
+    send.finish()?;
+    let answer = recv.read_to_end(100).await?;
+    if answer == b"are you there?" { Ok(()) } else { Err(format!("not an echo: {answer:?}").into()) }
+}
+
+/// Answers every stream of a connection with what it brings, until it ends.
+pub(crate) async fn echo(connection: Connection) {
+    while let Ok((mut send, mut recv)) = connection.accept_bi().await {
+        tokio::spawn(async move {
+            if let Ok(bytes) = recv.read_to_end(1 << 20).await {
+                let _ = send.write_all(&bytes).await;
+                let _ = send.finish();
+            }
+        });
+    }
+}
+
+/// Accepts and echoes, until the endpoint is dropped or closed.
+pub(crate) fn serve_echo(endpoint: &Endpoint) {
+    let endpoint = endpoint.clone();
+    tokio::spawn(async move {
+        while let Some(incoming) = endpoint.accept().await {
+            tokio::spawn(async move {
+                if let Ok(connection) = incoming.await {
+                    echo(connection).await;
+                }
+            });
+        }
+    });
 }
 
 /// A server that shows `identity`, and asks clients for a certificate of `client_ca` when there is one.

@@ -352,12 +352,24 @@ const ROWS: &[Row] = &[
     row("upstreams:", "upstreams:\n  - { name: any, dial: \"quic://requested\", allow: { destinations: [ \"[::1]:*\" ] }, tls: { trust: workers, server_name: requested } }", &[
         "line 16: upstreams[0].dial: no listener leads here, so nobody can name a destination; expected a plaintext listener with a route to this upstream",
     ]),
+    row("upstreams:\n  - name: component\n    dial: quic+plaintext://127.0.0.1:60072\n", "development: { allow_remote_plaintext: yes }\nupstreams:\n  - name: component\n    dial: quic+plaintext://10.0.0.1:60072\n", &[
+        "line 15: development.allow_remote_plaintext: `yes` is neither `true` nor `false`; expected `true` or `false` (did you mean `true`?)",
+    ]),
+    row("tls: { trust: workers }", "tls: { verification: disabled }\ndevelopment: { allow_unverified_peer: true }", &[
+        "line 21: development.allow_unverified_peer: development has no key `allow_unverified_peer`; expected one of `allow_remote_plaintext`, `allow_unverified_peers` (did you mean `allow_unverified_peers`?)",
+    ]),
     // YAML.
+    row("routes: [ { upstream: component } ]", "routes: [ { sni: *.example, upstream: component } ]", &[
+        "line 11: listeners[0].routes[0].sni: not YAML: while parsing node, found unknown anchor (column 22); expected YAML 1.2 (a value that begins with `*` stands in quotes)",
+    ]),
+    row("  - name: component\n    dial: quic+plaintext://127.0.0.1:60072\n", "  - { name: component, dial: quic+plaintext://[::1]:60072 }\n", &[
+        "line 16: upstreams[0]: not YAML: while parsing a flow mapping, did not find expected ',' or '}' (column 47); expected YAML 1.2 (between brackets or braces, a value that holds one of `[]{},` stands in quotes)",
+    ]),
     row("bundle: ca.crt", "bundle: &ca ca.crt", &[
         "line 6: trust.workers.bundle: an anchor (`&name`) stands here; expected the value alone",
     ]),
     row("bundle: ca.crt", "bundle: *ca", &[
-        "line 6: trust.workers.bundle: not YAML: while parsing node, found unknown anchor (column 22); expected YAML 1.2",
+        "line 6: trust.workers.bundle: not YAML: while parsing node, found unknown anchor (column 22); expected YAML 1.2 (a value that begins with `*` stands in quotes)",
     ]),
     row("bundle: ca.crt", "bundle: !!str ca.crt", &[
         "line 6: trust.workers.bundle: a tag (`!name`) stands here; expected the value alone",
@@ -368,7 +380,7 @@ const ROWS: &[Row] = &[
         "line 3: a second YAML document begins here; expected one document a file",
     ]),
     row("{ bundle: ca.crt }", "{ bundle: ca.crt", &[
-        "line 7: trust.workers: not YAML: while parsing a flow mapping, did not find expected ',' or '}' (column 10); expected YAML 1.2",
+        "line 7: trust.workers: not YAML: while parsing a flow mapping, did not find expected ',' or '}' (column 10); expected YAML 1.2 (between brackets or braces, a value that holds one of `[]{},` stands in quotes)",
     ]),
     row("admin:", "? [ a ]\n: b\nadmin:", &[
         "line 1: a key is a list; expected a single word as key",
@@ -474,4 +486,20 @@ fn more_mistakes_than_anyone_reads_are_counted() {
     assert_eq!(problems.len(), 1002);
     assert_eq!(problems.iter().count(), 256);
     assert!(problems.to_string().ends_with("\nand 746 more"));
+}
+
+#[test]
+fn listeners_and_upstreams_are_few_enough_for_labels() {
+    let with = |upstreams: usize| {
+        let more: String = (0..upstreams)
+            .map(|n| format!("  - {{ name: u{n}, dial: \"quic+plaintext://127.0.0.1:{}\" }}\n", n + 1))
+            .collect();
+        from_yaml(format!("{BASE}{more}"))
+    };
+    // Two listeners and two upstreams are there already.
+    assert!(with(252).is_ok());
+    let problems = with(253).expect_err("one too many");
+    let line =
+        "line 273: upstreams[254].name: listeners and upstreams are more than 256; expected at most 256 together";
+    assert_eq!(problems.to_string(), line);
 }
