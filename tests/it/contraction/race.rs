@@ -1,84 +1,111 @@
 //! Handshakes and contractions at once.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
 };
 
 use iris::transport::Code;
+use quinn::{Connection, ConnectionError};
 
-use super::rig::{Door, last_after, next_ends, watch, worker};
-use crate::support::{pki::Ca, wait::until};
+use super::rig::{AT_ONCE, Door, End, next_ends, watch, worker};
+use crate::support::{
+    peer::{self, PeerSpec},
+    pki::Ca,
+    wait::until,
+};
 
 const DIALERS: usize = 8;
-const DIALS: usize = 125;
+const HANDSHAKES: usize = 1_000;
 const CONTRACTIONS: usize = 100;
+
+/// Clients of one CA that knock all the time.
+struct Crowd {
+    door: Arc<Door>,
+    /// How often each has got an answer.
+    answers: [AtomicUsize; DIALERS],
+    refused: AtomicUsize,
+    over: AtomicBool,
+}
+
+impl Crowd {
+    /// Knocks until it is over, and returns who was let in.
+    async fn knock(self: Arc<Self>, dialer: usize, config: quinn::ClientConfig) -> Vec<Connection> {
+        let mut let_in = Vec::new();
+        while !self.over.load(Relaxed) {
+            match self.door.knock(config.clone()).await {
+                Ok(connection) => let_in.push(connection),
+                Err(_) => drop(self.refused.fetch_add(1, Relaxed)),
+            }
+            self.answers[dialer].fetch_add(1, Relaxed);
+        }
+        let_in
+    }
+
+    fn answers(&self) -> [usize; DIALERS] {
+        std::array::from_fn(|dialer| self.answers[dialer].load(Relaxed))
+    }
+
+    /// Completes when every handshake that is in flight now is over.
+    async fn in_flight_are_over(&self) {
+        // The first answer may be to one that was given before.
+        let before = self.answers();
+        until("those in flight", || self.answers().iter().zip(before).all(|(now, before)| *now >= before + 2)).await;
+    }
+
+    fn live(&self) -> usize {
+        self.door.iris.metric("iris_connections_active{component=\"in\",transport=\"quic\"}") as usize
+    }
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn c08_a_thousand_handshakes_race_a_hundred_contractions_and_none_survives() {
     let (kept, toggled) = (Ca::new("kept"), Ca::new("toggled"));
-    let door = Arc::new(Door::open(&[&kept, &toggled], ", on_contraction: { still_trusted: recycle, spread: 14s }"));
-    let leaf = worker(&toggled);
-    let (over, failed) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
-    let contractions = Arc::new(AtomicUsize::new(0));
-    let mut dialers = Vec::new();
-    for _ in 0..DIALERS {
-        let (door, config) = (door.clone(), door.config(&leaf));
-        let (failed, contractions) = (failed.clone(), contractions.clone());
-        dialers.push(tokio::spawn(async move {
-            let mut in_by_chance = Vec::new();
-            let mut dials = 0;
-            // Both go on until there were enough of both.
-            while dials < DIALS || contractions.load(Relaxed) < CONTRACTIONS {
-                dials += 1;
-                match door.knock(config.clone()).await {
-                    Ok(connection) => in_by_chance.push(connection),
-                    Err(_) => drop(failed.fetch_add(1, Relaxed)),
-                }
-            }
-            in_by_chance
-        }));
-    }
-    let publisher = {
-        let (door, over, contractions) = (door.clone(), over.clone(), contractions.clone());
-        tokio::spawn(async move {
-            loop {
-                let last = door.trust(&[&kept]).await;
-                contractions.fetch_add(1, Relaxed);
-                if over.load(Relaxed) {
-                    return last;
-                }
-                door.trust(&[&kept, &toggled]).await;
-            }
-        })
-    };
-    let mut got_in = Vec::new();
-    for dialer in dialers {
-        got_in.extend(dialer.await.unwrap());
-    }
-    over.store(true, Relaxed);
-    let last = publisher.await.unwrap();
-    let count = got_in.len();
-    let open = got_in.iter().filter(|connection| connection.close_reason().is_none()).count();
-    let mut ends = watch(got_in.into_iter().map(|connection| (0, connection)).collect());
-    let ends = next_ends("everybody's end", &mut ends, count).await;
-    let took = last_after(last, &ends.iter().collect::<Vec<_>>());
-    let of = |code| ends.iter().filter(|end| end.is(code)).count();
-    println!(
-        "{} contractions; of {} handshakes {count} got in by chance, {open} were open after the last: {} removed, {} \
-         recycled; the last went {took:?} after the last contraction",
-        contractions.load(Relaxed),
-        count + failed.load(Relaxed),
-        of(Code::TrustRemoved),
-        of(Code::RecycledForTrust),
-    );
-    let other = ends.iter().find(|end| !end.is(Code::TrustRemoved) && !end.is(Code::RecycledForTrust));
-    println!("and one that ended otherwise: {other:?}");
     // A window of 14 s ends nobody in time to hide a survivor.
-    assert!(took < super::rig::AT_ONCE);
-    assert!(count > 0 && failed.load(Relaxed) > 0, "no race: {count} got in");
-    until("the registry to be empty", || {
-        door.iris.metric("iris_connections_active{component=\"in\",transport=\"quic\"}") == 0.0
-    })
-    .await;
+    let door = Arc::new(Door::open(&[&kept, &toggled], ", on_contraction: { still_trusted: recycle, spread: 14s }"));
+    // A close that is lost on a crowded socket is repeated to whoever still speaks, and after a while answered by a reset
+    // (RFC 9000 sections 10.2.1 and 10.3).
+    let speaking =
+        PeerSpec::transport(|transport| drop(transport.keep_alive_interval(Some(Duration::from_millis(50)))));
+    let config = peer::client_config(door.servers(), Some(&worker(&toggled)), &speaking);
+    let crowd = Arc::new(Crowd {
+        door: door.clone(),
+        answers: Default::default(),
+        refused: AtomicUsize::new(0),
+        over: AtomicBool::new(false),
+    });
+    let dialers: Vec<_> = (0..DIALERS).map(|one| tokio::spawn(crowd.clone().knock(one, config.clone()))).collect();
+    let (mut contractions, mut slowest) = (0, Duration::ZERO);
+    while contractions < CONTRACTIONS || crowd.answers().iter().sum::<usize>() < HANDSHAKES {
+        until("somebody to be let in", || crowd.live() > 0).await;
+        door.trust(&[&kept]).await;
+        contractions += 1;
+        crowd.in_flight_are_over().await;
+        let began = Instant::now();
+        until("the last to go", || crowd.live() == 0).await;
+        slowest = slowest.max(began.elapsed());
+        door.trust(&[&kept, &toggled]).await;
+    }
+    door.trust(&[&kept]).await;
+    crowd.over.store(true, Relaxed);
+    let mut let_in = Vec::new();
+    for dialer in dialers {
+        let_in.extend(dialer.await.unwrap());
+    }
+    let (count, refused) = (let_in.len(), crowd.refused.load(Relaxed));
+    let mut ends = watch(let_in.into_iter().map(|connection| (0, connection)).collect());
+    let ends = next_ends("everybody's end", &mut ends, count).await;
+    let removed = ends.iter().filter(|end| end.is(Code::TrustRemoved)).count();
+    println!(
+        "{contractions} contractions; {refused} handshakes refused and {count} let in, {removed} of them removed; \
+         at most {slowest:?} from the last answer to those in flight until nobody was left"
+    );
+    assert!(slowest < AT_ONCE, "{slowest:?}");
+    // One that was let in and not removed was recycled, judged while its CA was back in the bundle, or never heard why.
+    let explained = |end: &End| end.is(Code::RecycledForTrust) || matches!(end.error, ConnectionError::Reset);
+    let others: Vec<_> = ends.iter().filter(|end| !end.is(Code::TrustRemoved)).collect();
+    assert!(others.iter().all(|end| explained(end)) && others.len() * 20 <= count, "{others:?}");
 }
