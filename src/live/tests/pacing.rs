@@ -111,8 +111,8 @@ fn a_window_begins_when_something_was_published_and_never_ends_later() {
         let (from, to) = window(published, SECOND * spread, published + SECOND * after);
         (from - published, to - published)
     };
-    assert_eq!(window(10, 0), (SECOND * 0, SECOND * 10));
+    assert_eq!(window(10, 0), (Duration::ZERO, SECOND * 10));
     assert_eq!(window(10, 3), (SECOND * 3, SECOND * 10));
     assert_eq!(window(10, 12), (SECOND * 10, SECOND * 10));
-    assert_eq!(window(0, 5), (SECOND * 0, SECOND * 0));
+    assert_eq!(window(0, 5), (Duration::ZERO, Duration::ZERO));
 }
