@@ -68,8 +68,9 @@ async fn c08_a_thousand_handshakes_race_a_hundred_contractions_and_none_survives
     let door = Arc::new(Door::open(&[&kept, &toggled], ", on_contraction: { still_trusted: recycle, spread: 14s }"));
     // A close that is lost on a crowded socket is repeated to whoever still speaks, and after a while answered by a reset
     // (RFC 9000 sections 10.2.1 and 10.3).
-    let speaking =
-        PeerSpec::transport(|transport| drop(transport.keep_alive_interval(Some(Duration::from_millis(50)))));
+    let speaking = PeerSpec::transport(|transport| {
+        transport.keep_alive_interval(Some(Duration::from_millis(50)));
+    });
     let config = peer::client_config(door.servers(), Some(&worker(&toggled)), &speaking);
     let crowd = Arc::new(Crowd {
         door: door.clone(),
