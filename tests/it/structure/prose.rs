@@ -23,7 +23,7 @@ pub(super) fn line_citations(files: &[SourceFile]) -> Vec<String> {
 
 /// Absolute paths below somebody's home, work or scratch folder.
 pub(super) fn machine_paths(files: &[SourceFile]) -> Vec<String> {
-    const FOLDERS: &[&str] = &["/root/", "/home/", "/Users/", "/work/", "/tmp/wt"];
+    const FOLDERS: &[&str] = &["/root/", "/home/", "/Users/", "/work/"];
     let mut breaches = Vec::new();
     for file in files.iter().filter(|f| !is_this_rule(f)) {
         for line in file.text.lines() {
