@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `identity` | renewals: seen by the next connection, soon, closing nothing |
 //! | `trust` | bundles: the one on disk now, both ways; a planned rotation, end to end |
+//! | `router` | secured on both sides: what it shows and whom it believes |
 //! | `candidates` | replacements that are refused or held |
 //! | `volumes` | kubelet's way, and writers that are not kubelet |
 //! | `readiness` | never loaded, refused, over; states and counts |
@@ -18,6 +19,7 @@ mod load;
 mod process;
 mod readiness;
 mod rig;
+mod router;
 mod storm;
 mod trust;
 mod volumes;
