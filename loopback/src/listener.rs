@@ -95,7 +95,7 @@ pub struct Answer {
     /// The protocol to use. It must be one that was offered, or `None`.
     pub alpn: Option<Vec<u8>>,
     /// The datagram size to announce: the far side's.
-    pub datagrams: DatagramSize,
+    pub datagram_size: DatagramSize,
 }
 
 /// A connection attempt that waits for an answer. It may be sent to another thread; dropped, it is refused with
@@ -136,8 +136,8 @@ impl Pending {
     /// When the attempt is too old by now, or its hello turns out to be wrong: a protocol that was not offered, for
     /// instance. The client has been told then.
     pub fn accept(self, answer: Answer, transport: Arc<TransportConfig>) -> Result<Connecting, ConnectionError> {
-        let Answer { alpn, datagrams } = answer;
-        let crypto = Server { policy: Policy::Answer(alpn), datagrams, speaks: HELLO_FORMAT };
+        let Answer { alpn, datagram_size } = answer;
+        let crypto = Server { policy: Policy::Answer(alpn), datagrams: datagram_size, speaks: HELLO_FORMAT };
         self.incoming.accept_with(Arc::new(server_with(Arc::new(crypto), transport)))
     }
 

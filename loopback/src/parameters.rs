@@ -1,5 +1,6 @@
-//! Transport parameters (RFC 9000 section 18): reading the limits that quinn keeps to itself, and changing one.
+//! Transport parameters (RFC 9000 section 18): reading the limits that quinn keeps to itself, and changing two.
 
+use quinn_proto::Side;
 use quinn_proto::transport_parameters::TransportParameters;
 
 use crate::hello::field::Reader;
@@ -7,6 +8,19 @@ use crate::hello::field::Reader;
 const INITIAL_MAX_STREAMS_BIDI: u64 = 0x08;
 const INITIAL_MAX_STREAMS_UNI: u64 = 0x09;
 const MAX_DATAGRAM_FRAME_SIZE: u64 = 0x20;
+
+/// Of draft-ietf-quic-ack-frequency, as quinn implements it.
+const MIN_ACK_DELAY: u64 = 0xff04_de1b;
+
+/// The shortest acknowledgement delay that a server offers, in microseconds. A client's is quinn's, 1,000.
+///
+/// The two sides of a loopback connection measure the same round trip times, so their probe timeouts are the same as well.
+/// When acknowledgements are lost in both directions, both probes leave at the same moment and meet on the way; each brings
+/// the acknowledgement that the other side has waited for since its last packet, and each side takes the length of that
+/// timeout for a round trip time. So both timeouts grow in step, a little more than twofold each time, and single streams were
+/// seen to wait for 3 s. A millisecond of difference, about a round trip under load, breaks the symmetry: the client's
+/// timeout is longer by it, and the server's probe is answered before the client's leaves. (quinn's smallest is 1 ms.)
+const SERVER_MIN_ACK_DELAY: u64 = 2_000;
 
 /// What quinn takes off the frame size when it computes the payload of a datagram: a type byte and the longest length.
 const DATAGRAM_FRAME_OVERHEAD: u64 = 9;
@@ -72,23 +86,27 @@ impl From<Option<usize>> for DatagramSize {
     }
 }
 
-/// Our own parameters, encoded, with the datagram size that we want to announce.
-pub(crate) fn encode(own: &TransportParameters, datagrams: DatagramSize) -> Vec<u8> {
+/// Our own parameters, encoded, with the datagram size that we want to announce and, for a server, its acknowledgement
+/// delay.
+pub(crate) fn encode(own: &TransportParameters, side: Side, datagrams: DatagramSize) -> Vec<u8> {
     let mut encoded = Vec::new();
     own.write(&mut encoded);
-    let announced = match (datagrams, PeerLimits::read(&encoded).max_datagram_frame_size) {
-        (DatagramSize::Unchanged, _) => return encoded,
-        (DatagramSize::None, _) | (DatagramSize::Limit(_), None) => None,
-        (DatagramSize::Limit(payload), Some(own)) => Some(own.min(payload as u64 + DATAGRAM_FRAME_OVERHEAD)),
-    };
-    let mut changed = without(&encoded, MAX_DATAGRAM_FRAME_SIZE);
-    if let Some(size) = announced {
-        put_varint(&mut changed, MAX_DATAGRAM_FRAME_SIZE);
-        put_varint(&mut changed, 8);
-        // The long form holds every size; a value need not be in the shortest one (RFC 9000 section 16).
-        changed.extend_from_slice(&(size | 0b11 << 62).to_be_bytes());
+    let own_frame_size = PeerLimits::read(&encoded).max_datagram_frame_size;
+    match datagrams {
+        DatagramSize::Unchanged => {}
+        DatagramSize::None => encoded = without(&encoded, MAX_DATAGRAM_FRAME_SIZE),
+        DatagramSize::Limit(payload) => {
+            encoded = without(&encoded, MAX_DATAGRAM_FRAME_SIZE);
+            if let Some(own) = own_frame_size {
+                put(&mut encoded, MAX_DATAGRAM_FRAME_SIZE, own.min(payload as u64 + DATAGRAM_FRAME_OVERHEAD));
+            }
+        }
     }
-    changed
+    if side.is_server() {
+        encoded = without(&encoded, MIN_ACK_DELAY);
+        put(&mut encoded, MIN_ACK_DELAY, SERVER_MIN_ACK_DELAY);
+    }
+    encoded
 }
 
 /// A copy of encoded parameters without one of them.
@@ -111,16 +129,23 @@ fn next<'a>(reader: &mut Reader<'a>) -> Option<(u64, &'a [u8])> {
     Some((id, reader.take(length)?))
 }
 
-/// Appends an integer below 64 as a variable-length integer. The identifiers and lengths of this file are.
-fn put_varint(out: &mut Vec<u8>, small: u64) {
-    debug_assert!(small < 64);
-    out.push((small & 0x3f) as u8);
+/// Appends a parameter whose value is an integer.
+fn put(out: &mut Vec<u8>, id: u64, value: u64) {
+    const LENGTH: u8 = 8;
+    put_varint(out, id);
+    out.push(LENGTH);
+    put_varint(out, value);
+}
+
+/// Appends a variable-length integer in its long form, eight bytes. It holds every value, and a value need not be in the
+/// shortest form (RFC 9000 section 16).
+fn put_varint(out: &mut Vec<u8>, value: u64) {
+    out.extend_from_slice(&(value | 0b11 << 62).to_be_bytes());
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use quinn_proto::Side;
 
     use super::*;
 
@@ -143,7 +168,7 @@ mod tests {
     fn the_datagram_size_is_mirrored_and_never_raised() {
         let own = parsed(&ENCODED[..16]);
         let announced = |size| {
-            let limits = PeerLimits::of(&parsed(&encode(&own, size)));
+            let limits = PeerLimits::of(&parsed(&encode(&own, Side::Client, size)));
             assert_eq!((limits.bidi_streams, limits.uni_streams), (100, 3));
             limits.max_datagram_frame_size
         };
@@ -157,7 +182,25 @@ mod tests {
     #[test]
     fn a_transport_without_datagrams_announces_none() {
         let own = parsed(&ENCODED[..12]);
-        assert_eq!(PeerLimits::of(&parsed(&encode(&own, DatagramSize::Limit(1200)))).max_datagram_frame_size, None);
+        assert_eq!(
+            PeerLimits::of(&parsed(&encode(&own, Side::Server, DatagramSize::Limit(1200)))).max_datagram_frame_size,
+            None
+        );
+    }
+
+    #[test]
+    fn a_server_takes_its_time_with_acknowledgements() {
+        let own = parsed(&ENCODED[..16]);
+        let value = |side: Side| {
+            let encoded = encode(&own, side, DatagramSize::Unchanged);
+            let mut reader = Reader(&encoded);
+            std::iter::from_fn(|| next(&mut reader))
+                .find(|(id, _)| *id == MIN_ACK_DELAY)
+                .map(|(_, value)| value.to_vec())
+        };
+        assert_eq!(value(Side::Client), None);
+        assert_eq!(value(Side::Server), Some((2_000u64 | 0b11 << 62).to_be_bytes().to_vec()));
+        parsed(&encode(&own, Side::Server, DatagramSize::Limit(9)));
     }
 
     proptest! {

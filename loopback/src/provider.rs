@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use quinn_proto::crypto::{self, Keys, UnsupportedVersion};
 use quinn_proto::transport_parameters::TransportParameters;
-use quinn_proto::{ConnectError, ConnectionId};
+use quinn_proto::{ConnectError, ConnectionId, Side};
 
 use crate::hello::{ClientHello, EncodeError, HELLO_FORMAT, encode};
 use crate::parameters::{self, DatagramSize};
@@ -46,7 +46,7 @@ impl crypto::ClientConfig for Client {
         params: &TransportParameters,
     ) -> Result<Box<dyn crypto::Session>, ConnectError> {
         version::check(version)?;
-        let parameters = parameters::encode(params, self.datagrams);
+        let parameters = parameters::encode(params, Side::Client, self.datagrams);
         let hello = encode::client(self.speaks, &parameters, &self.fields)
             .map_err(|error| ConnectError::InvalidServerName(error.to_string()))?;
         Ok(Box::new(Session::client(self, hello)))
@@ -81,7 +81,7 @@ impl crypto::ServerConfig for Server {
     }
 
     fn start_session(self: Arc<Self>, _version: u32, params: &TransportParameters) -> Box<dyn crypto::Session> {
-        let parameters = parameters::encode(params, self.datagrams);
+        let parameters = parameters::encode(params, Side::Server, self.datagrams);
         Box::new(Session::server(self, parameters))
     }
 }

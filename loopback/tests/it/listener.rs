@@ -37,7 +37,7 @@ async fn the_hello_is_read_before_the_attempt_is_accepted() {
 
         let mut transport = transport_config();
         transport.max_concurrent_bidi_streams(7u32.into());
-        let answer = Answer { alpn: Some(b"x".to_vec()), datagrams: DatagramSize::Limit(1162) };
+        let answer = Answer { alpn: Some(b"x".to_vec()), datagram_size: DatagramSize::Limit(1162) };
         let accepted = pending.accept(answer, Arc::new(transport)).expect("accepts").await.expect("completes");
         let connection = connecting.await.expect("no panic").expect("connects");
         assert_eq!(connection.max_datagram_size(), Some(1162));
