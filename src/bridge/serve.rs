@@ -158,7 +158,7 @@ async fn settle(plan: &Plan, arrival: Arrival, dialled: &Dialled) -> Result<Sess
             Ok(session)
         }
         ArrivalEnd::Held(pending) => {
-            let answer = Answer { alpn: dialled.alpn.clone(), datagrams: dialled.session.datagram_size().into() };
+            let answer = Answer { alpn: dialled.alpn.clone(), datagram_size: dialled.session.datagram_size().into() };
             let failed = |error: quinn::ConnectionError| (tls::classify(&error, None), format!("component: {error}"));
             let connecting = pending.accept(answer, loopback(plan, far)).map_err(failed)?;
             match timeout(plan.timeouts.handshake, connecting).await {
