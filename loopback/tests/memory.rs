@@ -52,5 +52,7 @@ async fn crypto_frames_after_the_handshake_are_not_kept() {
         ConnectionError::TransportError(error) => assert_eq!(error.code, TransportErrorCode::PROTOCOL_VIOLATION),
         other => panic!("{other:?}"),
     }
-    assert!(grown < 16 << 20, "{grown} bytes for 62 MiB of CRYPTO frames");
+    // Kept frames would be 62 MiB and more. What may grow is what was not touched before: 13 MiB of the endpoint's receive
+    // buffer, and the allocator's share of bursts.
+    assert!(grown < 32 << 20, "{grown} bytes for 62 MiB of CRYPTO frames");
 }
