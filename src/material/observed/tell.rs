@@ -39,6 +39,10 @@ pub fn tell_changes(observer: &Observer, plan: &Plan, observed: Observed<'_>, no
 type Activate = fn(&Role, Lifetime, SystemTime);
 
 fn tell(observer: &Observer, plan: &Plan, observed: &Observed<'_>, now: SystemTime, activate: Activate) {
+    let refusal = |id| observed.refusals.get(&id).map(|(rejection, at)| (rejection, *at));
+    let facts_of = |id| facts_of(plan, observed.generations, id, refusal(id));
+    // Before any count moves: whoever is alarmed by one finds the reason in the row.
+    observer.set_materials(MaterialId::all(plan).map(facts_of).collect());
     let listeners = plan.listeners.iter().enumerate();
     let listeners = listeners.map(|(position, plan_of)| (observer.listener(position), listener_roles(plan, plan_of)));
     let upstreams = plan.upstreams.iter().enumerate();
@@ -50,12 +54,9 @@ fn tell(observer: &Observer, plan: &Plan, observed: &Observed<'_>, now: SystemTi
             }
         }
     }
-    let refusal = |id| observed.refusals.get(&id).map(|(rejection, at)| (rejection, *at));
-    let facts_of = |id| facts_of(plan, observed.generations, id, refusal(id));
     for (id, change) in observed.changes {
         log(&facts_of(*id), *change);
     }
-    observer.set_materials(MaterialId::all(plan).map(facts_of).collect());
 }
 
 /// Counts what changed of a role's materials, then says how it stands. It is filled when all its materials are there: a

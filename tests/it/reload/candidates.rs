@@ -36,6 +36,7 @@ async fn c09_c19_each_bad_replacement_is_refused_with_its_reason_and_the_last_go
         let files: Vec<(&str, &str)> = files.iter().map(|(name, content)| (*name, content.as_str())).collect();
         rig.edge.publish(&files);
         until(case, || rig.iris.reloads("in", "server_identity", "rejected") == number).await;
+        // Told before the count moves, so that an alarm finds its reason.
         let row = rig.iris.material("identity", "edge");
         assert_eq!(row["last_refusal"]["reason"], *reason, "{case}: {row}");
         assert_eq!((&row["candidate_rejected"], &row["sequence"]), (&true.into(), &1.into()), "{case}: {row}");
