@@ -118,7 +118,7 @@ fn payload(packet: &[u8], pn_offset: usize) -> Option<&[u8]> {
     let (number, rest) = packet.get(pn_offset..)?.split_at_checked(number_len)?;
     let (payload, tag) = rest.split_at_checked(rest.len().checked_sub(TAG_LEN)?)?;
     let number = number.iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
-    (tag == keys::tag(number)).then_some(payload)
+    (tag == keys::tag(number, 0)).then_some(payload)
 }
 
 /// The bytes that the CRYPTO frames of a packet bring, from the first byte of the stream on, as far as there is no gap.

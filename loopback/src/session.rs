@@ -24,7 +24,7 @@ use quinn_proto::{ConnectionId, Side, TransportError};
 
 use crate::hello::reassembly::{Reassembly, Whole};
 use crate::hello::{HelloError, PeerInfo, decode, encode};
-use crate::keys;
+use crate::keys::{self, Generation};
 use crate::parameters::PeerLimits;
 use crate::policy::{no_application_protocol, violation};
 use crate::provider::{Client, Server};
@@ -92,6 +92,8 @@ pub(crate) struct Session {
     arrived: Option<Box<Arrived>>,
     awaiting: Awaiting,
     next: Next,
+    /// Of the last keys that quinn was given for 1-RTT packets.
+    generation: Generation,
 }
 
 struct Arrived {
@@ -119,7 +121,14 @@ impl Session {
     }
 
     fn new(role: Role, own: Vec<u8>) -> Self {
-        Self { role, own, arrived: None, awaiting: Awaiting::Hello(Reassembly::default()), next: Next::Hello }
+        Self {
+            role,
+            own,
+            arrived: None,
+            awaiting: Awaiting::Hello(Reassembly::default()),
+            next: Next::Hello,
+            generation: 0,
+        }
     }
 
     fn hello_arrived(&self, hello: &Whole) -> Result<Arrived, TransportError> {
@@ -259,7 +268,8 @@ impl crypto::Session for Session {
 
     /// Always `Some`: quinn unwraps it, under the endpoint's lock.
     fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {
-        Some(keys::packet_keys())
+        self.generation = self.generation.wrapping_add(1);
+        Some(keys::packet_keys(self.generation))
     }
 
     /// There is no Retry over loopback, so whatever looks like one is ignored.

@@ -23,7 +23,7 @@ fn frame(offset: u8, data: &[u8]) -> Vec<u8> {
 /// A packet: a header that stands for itself, a packet number of two bytes, frames, the tag.
 fn packet(number: u16, frames: &[u8]) -> (Vec<u8>, usize) {
     let header = [0xc1, b'h', b'e', b'a', b'd'];
-    let tag = keys::tag(number.into());
+    let tag = keys::tag(number.into(), 0);
     ([&header[..], &number.to_be_bytes(), frames, &tag].concat(), header.len())
 }
 
