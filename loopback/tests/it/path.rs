@@ -255,17 +255,8 @@ async fn many_busy_streams_lose_little_and_none_is_stuck() {
     let (lost, echoes) = on_the_runtime(busy(2)).await;
     let percentile = |percent: usize| echoes[(echoes.len() - 1) * percent / 100];
     println!("lost {:.2} %, echo p50 {:?}, p99 {:?}", lost * 100.0, percentile(50), percentile(99));
-    // Unoptimised, on a machine that runs all other tests as well, the receiver is away for longer than any buffer holds.
+    // Unoptimised, on a machine that runs all other tests as well, the receiver is away for longer than any buffer holds. The
+    // figures themselves: cargo test --release -p iris-loopback many_busy -- --nocapture
     assert!(lost < if cfg!(debug_assertions) { 0.10 } else { 0.02 }, "{lost}");
-}
-
-/// `cargo test --release -p iris-loopback -- --ignored --nocapture`, on a machine with nothing else to do.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "measures: in a release build, alone"]
-async fn a_quiet_neighbour_of_busy_streams_is_answered_within_two_milliseconds() {
-    let (lost, echoes) = on_the_runtime(busy(5)).await;
-    let percentile = |percent: usize| echoes[(echoes.len() - 1) * percent / 100];
-    println!("lost {:.2} %, echo p50 {:?}, p99 {:?}", lost * 100.0, percentile(50), percentile(99));
-    assert!(lost < 0.02, "{lost}");
-    assert!(percentile(99) < Duration::from_millis(2), "{:?}", percentile(99));
+    assert!(cfg!(debug_assertions) || percentile(99) < Duration::from_millis(20), "{:?}", percentile(99));
 }
