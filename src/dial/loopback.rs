@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
 };
 
 use iris_loopback::{ClientHello, HandshakeData};
@@ -43,7 +43,8 @@ impl LoopbackDialer {
         address: SocketAddr,
         request: &DialRequest<'_>,
     ) -> Result<Dialled, Failure> {
-        if nobody_listens(address) {
+        // QUIC itself would find out only by silence.
+        if iris_loopback::nobody_listens(address) {
             return Err((HandshakeFailure::Unreachable, format!("nobody listens at {address}")));
         }
         let endpoint = match (address, &self.v6) {
@@ -82,35 +83,5 @@ impl LoopbackDialer {
         if let Some(v6) = &self.v6 {
             v6.wait_idle().await;
         }
-    }
-}
-
-/// Whether a loopback port is closed for certain. QUIC itself would find out only by silence: on loopback the kernel
-/// says so at once, to a connected socket.
-fn nobody_listens(address: SocketAddr) -> bool {
-    let ask = || -> io::Result<()> {
-        let unspecified: SocketAddr =
-            if address.is_ipv4() { (Ipv4Addr::LOCALHOST, 0).into() } else { (Ipv6Addr::LOCALHOST, 0).into() };
-        let socket = UdpSocket::bind(unspecified)?;
-        socket.set_nonblocking(true)?;
-        socket.connect(address)?;
-        // Too short for QUIC: whoever listens drops it (RFC 9000 section 5.2.2).
-        socket.send(&[0])?;
-        socket.recv(&mut [0]).map(drop)
-    };
-    address.ip().is_loopback() && ask().is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_closed_port_is_told_from_an_open_one() {
-        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let address = socket.local_addr().unwrap();
-        assert!(!nobody_listens(address));
-        drop(socket);
-        assert!(nobody_listens(address));
     }
 }
