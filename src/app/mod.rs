@@ -63,8 +63,8 @@ enum Bound {
 }
 
 impl App {
-    /// Loads the materials, which are kept up to date from then on, and binds every socket, each listener on a worker of its own as far as there are enough. A
-    /// material that cannot be loaded leaves its listeners bound and refusing.
+    /// Loads the materials, which are kept up to date from then on, and binds every socket, each listener on a worker of
+    /// its own as far as there are enough. A material that cannot be loaded leaves its listeners bound and refusing.
     ///
     /// # Errors
     ///

@@ -156,7 +156,6 @@ impl Half {
 
 /// The invariant of the bridge. Should it ever break, bytes would reach the wrong stream: both sides are closed.
 fn same_number(shared: &Shared, here: StreamId, there: StreamId) -> bool {
-    // The initiator differs where a client's stream goes on as a client's: only then are the identifiers equal.
     if here == there {
         return true;
     }

@@ -49,12 +49,12 @@ impl Dialer {
         let connected = async {
             match &plan.end {
                 UpstreamEnd::LoopbackQuic(address) => self.loopback.dial(&self.plan, *address, request).await,
-                UpstreamEnd::Quic { destination, tls } => {
+                UpstreamEnd::Quic { destination, .. } => {
                     let configs = self.configs.load();
                     let Some(configs) = configs.upstream(upstream) else {
                         return Err((HandshakeFailure::NotReady, "no usable trust or identity was loaded".into()));
                     };
-                    self.quic.dial(&self.plan, destination, tls, configs, request).await
+                    self.quic.dial(&self.plan, destination, configs, request).await
                 }
             }
         };

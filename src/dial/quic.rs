@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     observe::labels::HandshakeFailure,
-    plan::{Destination, HostPort, Plan, ServerNameRule, UpstreamTls},
+    plan::{Destination, HostPort, Plan},
     tls::{self, Judged, UpstreamConfigs},
     transport::{Session, config::secured, socket::bind_udp},
 };
@@ -41,18 +41,19 @@ impl QuicDialer {
         &self,
         plan: &Plan,
         to: &Destination,
-        tls: &UpstreamTls,
         configs: &UpstreamConfigs,
         request: &DialRequest<'_>,
     ) -> Result<Dialled, Failure> {
         let to = destination(to, request.destination)?;
-        let name = server_name(tls, request)?;
+        let name = configs.server_name(request.server_name).ok_or_else(|| {
+            (HandshakeFailure::NameMismatch, "server_name is `requested`, and none was asked for".into())
+        })?;
         let deadline = Instant::now() + plan.timeouts.connect;
         let candidates = addresses(&to).await?;
         let mut first_failure = None;
         for (index, address) in candidates.iter().enumerate() {
             let time = share(deadline.saturating_duration_since(Instant::now()), candidates.len() - index);
-            match self.attempt(plan, *address, name, tls, configs, request, time).await {
+            match self.attempt(plan, *address, name, configs, request, time).await {
                 Ok(dialled) => return Ok(dialled),
                 // The first says most: later ones are fallbacks.
                 Err((reason, detail)) => {
@@ -63,13 +64,11 @@ impl QuicDialer {
         Err(first_failure.unwrap_or_else(|| (HandshakeFailure::Unreachable, format!("{to} has no address"))))
     }
 
-    #[allow(clippy::too_many_arguments, reason = "one call site; each says what it is")]
     async fn attempt(
         &self,
         plan: &Plan,
         address: SocketAddr,
         name: &str,
-        tls: &UpstreamTls,
         configs: &UpstreamConfigs,
         request: &DialRequest<'_>,
         time: Duration,
@@ -89,7 +88,7 @@ impl QuicDialer {
             let connection = connecting.await?;
             // A server judges our certificate after its own part is done, and says no on what looks like a live
             // connection: only its confirmation means that we are in (RFC 9001 section 4.1.2).
-            if tls.identity.is_some() {
+            if configs.standing().identity.is_some() {
                 confirmed(&connection).await?;
             }
             Ok(connection)
@@ -125,16 +124,6 @@ impl QuicDialer {
 fn place(to: &HostPort, address: SocketAddr) -> String {
     let (to, address) = (to.to_string(), address.to_string());
     if to == address { to } else { format!("{to} at {address}") }
-}
-
-fn server_name<'a>(tls: &'a UpstreamTls, request: &DialRequest<'a>) -> Result<&'a str, Failure> {
-    match (&tls.server_name, request.server_name) {
-        (ServerNameRule::Fixed(name), _) => Ok(name),
-        (ServerNameRule::Requested, Some(name)) => Ok(name),
-        (ServerNameRule::Requested, None) => {
-            Err((HandshakeFailure::NameMismatch, "server_name is `requested`, and none was asked for".into()))
-        }
-    }
 }
 
 /// Completes when the server has confirmed the handshake.

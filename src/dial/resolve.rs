@@ -8,7 +8,7 @@ use std::{
 use super::Failure;
 use crate::{
     observe::labels::HandshakeFailure,
-    plan::{Destination, HostPort, is_dns_name},
+    plan::{Destination, HostPort},
 };
 
 /// More addresses of one name than this are not tried.
@@ -22,7 +22,7 @@ pub(super) fn destination(destination: &Destination, requested: Option<&str>) ->
             Err((HandshakeFailure::DestinationNotAllowed, "the component names no destination".into()))
         }
         (Destination::Requested(rules), Some(requested)) => {
-            let parsed = parse(requested)
+            let parsed = HostPort::parse(requested)
                 .ok_or_else(|| (HandshakeFailure::DestinationNotAllowed, format!("{requested:?} is not host:port")))?;
             if rules.permits(&parsed) {
                 Ok(parsed)
@@ -31,18 +31,6 @@ pub(super) fn destination(destination: &Destination, requested: Option<&str>) ->
             }
         }
     }
-}
-
-/// `host:port` with a DNS name, an IPv4 literal or a bracketed IPv6 literal.
-fn parse(text: &str) -> Option<HostPort> {
-    let (host, port) = text.rsplit_once(':')?;
-    let port = port.parse().ok().filter(|port| *port != 0)?;
-    let host = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
-        Some(literal) => literal.parse::<std::net::Ipv6Addr>().ok()?.to_string(),
-        None if host.parse::<std::net::Ipv4Addr>().is_ok() => host.to_owned(),
-        None => is_dns_name(host).then(|| host.to_ascii_lowercase())?,
-    };
-    Some(HostPort { host, port })
 }
 
 /// The addresses of a destination, in the resolver's order, families alternating so that a broken one costs one attempt.
@@ -98,7 +86,7 @@ mod tests {
             ("a b:1", None),
             ("[10.0.0.1]:1", None),
         ] {
-            assert_eq!(parse(text).map(|parsed| parsed.to_string()).as_deref(), expected, "{text}");
+            assert_eq!(HostPort::parse(text).map(|parsed| parsed.to_string()).as_deref(), expected, "{text}");
         }
     }
 

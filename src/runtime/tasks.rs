@@ -31,16 +31,6 @@ impl Tasks {
         self.tracker.spawn_on(future, &self.handle);
     }
 
-    /// How many have not ended.
-    pub fn len(&self) -> usize {
-        self.tracker.len()
-    }
-
-    /// Whether all have ended.
-    pub fn is_empty(&self) -> bool {
-        self.tracker.is_empty()
-    }
-
     /// Completes when all have ended.
     pub fn idle(&self) -> TaskTrackerWaitFuture<'_> {
         self.tracker.wait()
