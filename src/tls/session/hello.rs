@@ -56,10 +56,19 @@ fn parse(message: &[u8]) -> Result<Offer, (Alert, &'static str)> {
     let mut record = vec![22, 3, 1, length[0], length[1]];
     record.extend_from_slice(message);
     let mut acceptor = Acceptor::default();
-    acceptor.read_tls(&mut Cursor::new(record)).map_err(|_| unreadable(Alert::DECODE_ERROR))?;
-    let accepted = match acceptor.accept() {
-        Ok(Some(accepted)) => accepted,
-        Ok(None) => return Err(unreadable(Alert::DECODE_ERROR)),
+    let mut record = Cursor::new(record);
+    // It takes a few KiB at a time.
+    let accepted = loop {
+        let taken = acceptor.read_tls(&mut record).map_err(|_| unreadable(Alert::DECODE_ERROR))?;
+        match acceptor.accept() {
+            Ok(None) if taken == 0 => return Err(unreadable(Alert::DECODE_ERROR)),
+            Ok(None) => {}
+            Ok(Some(accepted)) => break Ok(accepted),
+            Err(refused) => break Err(refused),
+        }
+    };
+    let accepted = match accepted {
+        Ok(accepted) => accepted,
         Err((_, mut alert)) => {
             let mut record = Vec::new();
             let written = alert.write(&mut record).is_ok();
@@ -84,7 +93,8 @@ mod tests {
     /// A ClientHello as rustls writes it for QUIC.
     fn hello(alpn: &[&[u8]]) -> Vec<u8> {
         let verifier = std::sync::Arc::new(crate::tls::verify::Unverified);
-        let mut config = crate::tls::client::config(verifier, None, crate::tls::server::QUIC_VERSIONS).expect("config");
+        let mut config =
+            crate::tls::client::config(verifier, None, &crate::plan::TlsPolicy::default()).expect("config");
         config.alpn_protocols = alpn.iter().map(|protocol| protocol.to_vec()).collect();
         let name = "server.example".try_into().expect("a name");
         let version = rustls::quic::Version::V1;
@@ -110,6 +120,17 @@ mod tests {
             assert_eq!(buffer.into_bytes(), message);
         }
         assert_eq!(HelloBuffer::default().push(&hello(&[])).expect("well-formed").expect("whole").alpn, None);
+    }
+
+    /// As long as it may be: hundreds of protocols on offer.
+    #[test]
+    fn a_long_hello_is_read_too() {
+        let protocols: Vec<Vec<u8>> =
+            (0..450).map(|n| format!("a-protocol-with-a-long-name-{n:04}").into_bytes()).collect();
+        let message = hello(&protocols.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        assert!((14 * 1024..HELLO_LIMIT).contains(&message.len()), "{}", message.len());
+        let offer = HelloBuffer::default().push(&message).expect("well-formed").expect("whole");
+        assert_eq!(offer.alpn.map(|offered| offered.len()), Some(450));
     }
 
     #[test]
