@@ -48,7 +48,7 @@ impl Served {
             first: vec![ConnectionRow {
                 listener: "tunnel".to_owned(),
                 upstream: "stargate".to_owned(),
-                peer: "192.0.2.7:4".parse().unwrap(),
+                peer: SocketAddr::from(([192, 0, 2, 7], 4)).into(),
                 server_name: Some("<script>alert('x')</script>".to_owned()),
                 alpn: None,
                 age_seconds: 3_661,

@@ -1,18 +1,24 @@
 //! The accept loops. None ever waits for a peer.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
+use tokio::time::sleep;
+
 use crate::{
-    bridge::{Bridge, serve},
-    listen::{loopback, loopback::LoopbackListener, quic::QuicListener},
+    bridge::{Bridge, serve, serve_stream},
+    listen::{StreamListener, loopback, loopback::LoopbackListener, quic::QuicListener},
     live::{Admission, Admitted},
     material::publish::Reader,
-    observe::{Attempt, labels::HandshakeFailure},
+    observe::{Attempt, PeerFacts, labels::HandshakeFailure},
     runtime::DrainSignal,
-    tls::Configs,
+    tls::{Configs, PeerIdentity},
 };
 
 /// What the accept loops share.
@@ -74,9 +80,7 @@ pub(super) async fn accept_quic(gate: Arc<Gate>, listener: Arc<QuicListener>) {
             let facts = attempt.facts();
             facts.server_name.clone_from(&arrival.server_name);
             facts.alpn = arrival.alpn.first().cloned();
-            if let Some(identity) = &arrival.identity {
-                facts.names = identity.dns_names.iter().chain(&identity.uris).cloned().collect();
-            }
+            tell_names(facts, arrival.identity.as_ref());
             admitted.handshake_done();
             serve(&bridge, arrival, attempt, admitted).await;
         });
@@ -108,4 +112,84 @@ pub(super) async fn accept_loopback(gate: Arc<Gate>, listener: Arc<LoopbackListe
             serve(&bridge, arrival, attempt, admitted).await;
         });
     }
+}
+
+/// How long nothing is accepted when there is nothing to accept with: the process, or the machine, is out of file
+/// descriptors or memory.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Accepts at a listener for streams until the drain begins, and closes it then: whoever comes later is refused by the
+/// kernel, and goes elsewhere at once.
+pub(super) async fn accept_streams(gate: Arc<Gate>, listener: Arc<StreamListener>) {
+    let mut drain = gate.drain.clone();
+    // One line when it begins and one when it is over, however long it lasts.
+    let mut troubled = false;
+    loop {
+        let knock = tokio::select! { biased;
+            _ = drain.begun() => return,
+            knock = listener.accept() => knock,
+        };
+        let bridge = gate.next_bridge();
+        let component = bridge.observer.listener(listener.id.0);
+        let knock = match knock {
+            Ok(knock) => knock,
+            Err(error) if is_about_one(&error) => continue,
+            Err(error) => {
+                if !std::mem::replace(&mut troubled, true) {
+                    tracing::error!(component = component.name(), %error, "cannot accept; trying again and again");
+                }
+                sleep(PAUSE).await;
+                continue;
+            }
+        };
+        if std::mem::take(&mut troubled) {
+            tracing::info!(component = component.name(), "accepting again");
+        }
+        let mut attempt = Attempt::begin(component, knock.peer);
+        let mut admitted = match gate.admit() {
+            Ok(admitted) => admitted,
+            Err((reason, detail)) => {
+                attempt.refuse(reason, &detail);
+                continue;
+            }
+        };
+        let secured = bridge.plan.listener(listener.id).end.tls().is_some();
+        let configs = gate.configs.load().listener(listener.id).cloned();
+        if secured && configs.is_none() {
+            attempt.refuse(HandshakeFailure::NotReady, "no usable identity or trust was loaded");
+            continue;
+        }
+        let (tasks, listener) = (bridge.tasks.clone(), listener.clone());
+        tasks.spawn(async move {
+            let arrival = match listener.handshake(&bridge.plan, configs.as_deref(), knock).await {
+                Ok(arrival) => arrival,
+                Err(refused) => return attempt.fail(refused.reason, &refused.detail),
+            };
+            let facts = attempt.facts();
+            facts.server_name.clone_from(&arrival.server_name);
+            facts.alpn.clone_from(&arrival.alpn);
+            tell_names(facts, arrival.identity.as_ref());
+            admitted.handshake_done();
+            serve_stream(&bridge, arrival, attempt, admitted).await;
+        });
+    }
+}
+
+fn tell_names(facts: &mut PeerFacts, identity: Option<&PeerIdentity>) {
+    if let Some(identity) = identity {
+        facts.names = identity.dns_names.iter().chain(&identity.uris).cloned().collect();
+    }
+}
+
+/// Whether an error of `accept` is about the one connection that was to be taken (accept(2)): the next may be fine.
+fn is_about_one(error: &io::Error) -> bool {
+    use io::ErrorKind as Kind;
+    matches!(
+        error.kind(),
+        Kind::ConnectionAborted
+            | Kind::ConnectionReset
+            | Kind::Interrupted
+            | Kind::HostUnreachable
+            | Kind::NetworkUnreachable
+    )
 }

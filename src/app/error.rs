@@ -1,6 +1,6 @@
 //! What keeps the process from starting.
 
-use std::{io, net::SocketAddr};
+use std::io;
 
 use crate::material::reload::ReloadError;
 
@@ -12,8 +12,8 @@ pub enum StartError {
     Bind {
         /// `listener NAME`, `admin.listen` or `admin.scrape`.
         what: String,
-        /// The address of the configuration.
-        address: SocketAddr,
+        /// The address of the configuration, or the path.
+        address: String,
         /// What the operating system said.
         source: io::Error,
     },

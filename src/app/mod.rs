@@ -6,6 +6,7 @@ mod materials;
 mod running;
 
 use std::{
+    io,
     net::{SocketAddr, TcpListener},
     sync::{Arc, atomic::AtomicUsize},
     time::{Duration, Instant, SystemTime},
@@ -19,14 +20,14 @@ use tokio::{
 pub use error::StartError;
 pub use running::Running;
 
-use accept::{Gate, accept_loopback, accept_quic};
+use accept::{Gate, accept_loopback, accept_quic, accept_streams};
 use materials::Sweeping;
 
 use crate::{
     admin::{self, Scope, View},
     bridge::Bridge,
     dial::Dialer,
-    listen::{loopback::LoopbackListener, quic::QuicListener},
+    listen::{StreamListener, loopback::LoopbackListener, quic::QuicListener},
     live::{self, Admission, Contraction, Order, Registry},
     material::{
         observed,
@@ -60,6 +61,7 @@ pub struct App {
 enum Bound {
     Quic(Arc<QuicListener>),
     Loopback(Arc<LoopbackListener>),
+    Stream(Arc<StreamListener>),
 }
 
 impl App {
@@ -132,11 +134,14 @@ impl App {
     /// Serves until the drain has begun and is over: no new connections from then on; those that live may end by
     /// themselves until the deadline and are closed there.
     pub async fn serve(mut self) {
-        for (bound, worker) in self.listeners.iter().zip(self.workers.iter().cycle()) {
+        let endpoints: Vec<_> = self.listeners.iter().filter_map(Bound::endpoint).cloned().collect();
+        for (bound, worker) in std::mem::take(&mut self.listeners).into_iter().zip(self.workers.iter().cycle()) {
             let gate = self.gate.clone();
-            match bound.clone() {
+            match bound {
                 Bound::Quic(listener) => worker.tasks().spawn(accept_quic(gate, listener)),
                 Bound::Loopback(listener) => worker.tasks().spawn(accept_loopback(gate, listener)),
+                // Its socket is closed with it, when the drain begins.
+                Bound::Stream(listener) => worker.tasks().spawn(accept_streams(gate, listener)),
             }
         }
         self.observer.enter(Phase::Running);
@@ -151,7 +156,7 @@ impl App {
                 deadline = drain.begun() => deadline,
                 () = self.contraction.pace() => unreachable!("it has no end"),
             };
-            self.drain(deadline).await;
+            self.drain(deadline, &endpoints).await;
             drop(over);
         };
         let ticking = tick(self.observer.clone());
@@ -165,7 +170,7 @@ impl App {
         }
     }
 
-    async fn drain(&self, deadline: Instant) {
+    async fn drain(&self, deadline: Instant, endpoints: &[quinn::Endpoint]) {
         // First: from here on nothing changes any more, whatever becomes of the files.
         self.reloader.stop();
         self.contraction.stop();
@@ -177,12 +182,12 @@ impl App {
         }
         let closed = self.registry.close_all(&Order::drain());
         let emptied = timeout(LAST_WORDS, self.registry.emptied()).await.is_ok();
-        for bound in &self.listeners {
-            bound.endpoint().close(Order::drain().close.code, &Order::drain().close.reason);
+        for endpoint in endpoints {
+            endpoint.close(Order::drain().close.code, &Order::drain().close.reason);
         }
         let idle = async {
-            for bound in &self.listeners {
-                bound.endpoint().wait_idle().await;
+            for endpoint in endpoints {
+                endpoint.wait_idle().await;
             }
             for bridge in &self.gate.bridges {
                 bridge.dialer.idle().await;
@@ -197,10 +202,19 @@ impl App {
 }
 
 impl Bound {
-    fn endpoint(&self) -> &quinn::Endpoint {
+    fn endpoint(&self) -> Option<&quinn::Endpoint> {
         match self {
-            Self::Quic(listener) => listener.endpoint(),
-            Self::Loopback(listener) => listener.endpoint(),
+            Self::Quic(listener) => Some(listener.endpoint()),
+            Self::Loopback(listener) => Some(listener.endpoint()),
+            Self::Stream(_) => None,
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<Option<SocketAddr>> {
+        match self {
+            Self::Quic(listener) => listener.local_addr().map(Some),
+            Self::Loopback(listener) => listener.local_addr().map(Some),
+            Self::Stream(listener) => listener.local_addr(),
         }
     }
 }
@@ -213,15 +227,22 @@ fn bind_listeners(plan: &Plan, observer: &Observer, workers: &Workers) -> Result
         let bound = worker.enter(|| match &listener.end {
             ListenerEnd::Quic(_) => QuicListener::bind(plan, id, &template).map(Arc::new).map(Bound::Quic),
             ListenerEnd::LoopbackQuic => LoopbackListener::bind(plan, id).map(Arc::new).map(Bound::Loopback),
+            ListenerEnd::Tls(_) | ListenerEnd::Tcp | ListenerEnd::Unix { .. } => {
+                StreamListener::bind(plan, id).map(Arc::new).map(Bound::Stream)
+            }
         });
-        let address = bound.and_then(|bound| bound.endpoint().local_addr().map(|address| (bound, address)));
+        let address = bound.and_then(|bound| bound.local_addr().map(|address| (bound, address)));
         let (bound, address) = address.map_err(|source| StartError::Bind {
             what: format!("listener {}", listener.name),
-            address: listener.address,
+            address: listener.place.to_string(),
             source,
         })?;
-        observer.listener(position).set_bound(address);
-        tracing::info!(component = listener.name, %address, "listening");
+        match address {
+            Some(address) => observer.listener(position).set_bound(address),
+            None => observer.listener(position).set_bound_to_path(),
+        }
+        let shown = address.map_or_else(|| listener.place.to_string(), |address| address.to_string());
+        tracing::info!(component = listener.name, address = shown, "listening");
         listeners.push(bound);
     }
     Ok(listeners)
@@ -229,7 +250,8 @@ fn bind_listeners(plan: &Plan, observer: &Observer, workers: &Workers) -> Result
 
 fn bind_admin(what: &str, address: SocketAddr, scope: Scope) -> Result<(TcpListener, Scope), StartError> {
     let bound = admin::bind(address).and_then(|bound| bound.local_addr().map(|local| (bound, local)));
-    let (bound, local) = bound.map_err(|source| StartError::Bind { what: what.to_owned(), address, source })?;
+    let (bound, local) =
+        bound.map_err(|source| StartError::Bind { what: what.to_owned(), address: address.to_string(), source })?;
     tracing::info!(component = what, address = %local, "listening");
     Ok((bound, scope))
 }

@@ -5,8 +5,9 @@ mod flow;
 mod pair;
 mod relay;
 pub mod serve;
+mod splice;
 mod work;
 
 pub use end::PairEnd;
 pub use pair::Pair;
-pub use serve::{Bridge, serve};
+pub use serve::{Bridge, serve, serve_stream};

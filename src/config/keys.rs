@@ -100,6 +100,7 @@ pub const TRANSPORT: Section = Section {
     keys: &[
         Key::new("segmentation_offload", Kind::Flag).default("true"),
         Key::new("socket_buffer", Kind::Size { min: 64 * KIB, max: 64 * MIB }).default("2MiB"),
+        Key::new("tcp_keep_alive", Kind::Duration { min: s(1), max: s(7200) }).default("30s"),
     ],
 };
 
@@ -159,9 +160,15 @@ pub const LISTENER: Section = Section {
         Key::new("name", Kind::Text("name")).required(),
         Key::new("listen", Kind::Text("listen address")).required(),
         Key::new("tls", Kind::Section(&LISTENER_TLS)),
+        Key::new("unix", Kind::Section(&UNIX)),
+        Key::new("idle_timeout", Kind::Duration { min: ms(100), max: s(86_400) }),
         Key::new("routes", Kind::Sections { section: &ROUTE, min: 1, max: 256 }).required(),
     ],
 };
+
+/// `unix` of a listener
+pub const UNIX: Section =
+    Section { title: "unix of a listener", keys: &[Key::new("mode", Kind::Text("mode")).default("\"0600\"")] };
 
 /// `tls` of a listener
 pub const LISTENER_TLS: Section = Section {
@@ -170,8 +177,16 @@ pub const LISTENER_TLS: Section = Section {
         Key::new("identities", Kind::List { of: "name of an identity", min: 1, max: 64 }).required(),
         Key::new("alpn", Kind::List { of: "application protocol or `none`", min: 0, max: 16 }).default("[]"),
         Key::new("client_auth", Kind::Section(&CLIENT_AUTH)),
+        VERSIONS,
+        CIPHER_SUITES,
+        GROUPS,
     ],
 };
+
+const VERSIONS: Key = Key::new("versions", Kind::List { of: "TLS version", min: 1, max: 2 }).default("[ \"1.3\" ]");
+const CIPHER_SUITES: Key =
+    Key::new("cipher_suites", Kind::List { of: "cipher suite", min: 1, max: 16 }).default("(all of the versions)");
+const GROUPS: Key = Key::new("groups", Kind::List { of: "group", min: 1, max: 8 }).default("(all)");
 
 /// `client_auth` of a listener or a route
 pub const CLIENT_AUTH: Section = Section {
@@ -210,6 +225,7 @@ pub const UPSTREAM: Section = Section {
         Key::new("dial", Kind::Text("dial address")).required(),
         Key::new("allow", Kind::Section(&ALLOW_DESTINATIONS)),
         Key::new("tls", Kind::Section(&UPSTREAM_TLS)),
+        Key::new("proxy_protocol", Kind::Choice(&["none", "v2"])).default("none"),
     ],
 };
 
@@ -227,5 +243,10 @@ pub const UPSTREAM_TLS: Section = Section {
         Key::new("verification", Kind::Choice(&["full", "disabled"])).default("full"),
         Key::new("server_name", Kind::Text("server name or `requested`")).default("(the host of `dial`)"),
         Key::new("identity", Kind::Text("name of an identity")),
+        Key::new("alpn", Kind::List { of: "application protocol", min: 1, max: 16 })
+            .default("(what the other side agreed on)"),
+        VERSIONS,
+        CIPHER_SUITES,
+        GROUPS,
     ],
 };

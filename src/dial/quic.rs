@@ -121,7 +121,7 @@ impl QuicDialer {
 }
 
 /// The destination, and its address where that says more.
-fn place(to: &HostPort, address: SocketAddr) -> String {
+pub(super) fn place(to: &HostPort, address: SocketAddr) -> String {
     let (to, address) = (to.to_string(), address.to_string());
     if to == address { to } else { format!("{to} at {address}") }
 }

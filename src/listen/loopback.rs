@@ -4,7 +4,7 @@ use std::{io, net::SocketAddr};
 
 use iris_loopback::{Listener, Pending};
 
-use super::{Arrival, ArrivalEnd};
+use super::{Arrival, ArrivalEnd, socket_of};
 use crate::{
     observe::labels::HandshakeFailure,
     plan::{ListenerId, Plan},
@@ -36,7 +36,7 @@ impl LoopbackListener {
     ///
     /// The socket cannot be bound, or is not loopback and need not be anything else.
     pub fn bind(plan: &Plan, id: ListenerId) -> io::Result<Self> {
-        let address = plan.listener(id).address;
+        let address = socket_of(plan.listener(id))?;
         let listener =
             Listener::bind_with(address, plan.development.allow_remote_plaintext, plan.transport.socket_buffer)?;
         Ok(Self { id, listener })

@@ -5,7 +5,7 @@ use std::{io, net::SocketAddr, sync::Arc};
 use quinn::{Endpoint, EndpointConfig, Incoming, ServerConfig, TokioRuntime, TransportConfig};
 use tokio::time::timeout;
 
-use super::{Arrival, ArrivalEnd};
+use super::{Arrival, ArrivalEnd, socket_of};
 use crate::{
     observe::labels::HandshakeFailure,
     plan::{ListenerId, Plan},
@@ -46,7 +46,7 @@ impl QuicListener {
     ///
     /// The socket cannot be bound.
     pub fn bind(plan: &Plan, id: ListenerId, template: &ServerConfig) -> io::Result<Self> {
-        let socket = bind_udp(plan.listener(id).address, plan.transport.socket_buffer)?;
+        let socket = bind_udp(socket_of(plan.listener(id))?, plan.transport.socket_buffer)?;
         let transport = secured(plan, StreamLimits::INITIAL);
         let mut template = template.clone();
         template.max_incoming(plan.limits.handshakes).transport_config(transport.clone());

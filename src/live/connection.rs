@@ -1,7 +1,6 @@
 //! One live connection: what it stands on, and what was decided about it.
 
 use std::{
-    net::SocketAddr,
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -13,7 +12,7 @@ use tokio::sync::Notify;
 
 use super::Order;
 use crate::{
-    observe::{PendingRecycle, Side, Traffic},
+    observe::{PeerAddress, PendingRecycle, Side, Traffic},
     plan::{ListenerId, UpstreamId},
     tls::{Judged, Standing},
 };
@@ -28,7 +27,7 @@ pub struct Connection {
     /// Where it leads.
     pub upstream: UpstreamId,
     /// Who opened it.
-    pub peer: SocketAddr,
+    pub peer: PeerAddress,
     /// The server name that it asked for.
     pub server_name: Option<String>,
     /// Since when it is here.
@@ -92,14 +91,14 @@ impl Connection {
     pub fn new(
         (listener, route): (ListenerId, usize),
         upstream: UpstreamId,
-        peer: SocketAddr,
+        peer: impl Into<PeerAddress>,
         accepted: Footing,
     ) -> Self {
         Self {
             listener,
             route,
             upstream,
-            peer,
+            peer: peer.into(),
             server_name: None,
             since: Instant::now(),
             accepted,

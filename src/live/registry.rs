@@ -129,7 +129,12 @@ mod tests {
     };
 
     fn connection() -> Connection {
-        Connection::new((ListenerId(0), 0), UpstreamId(0), "127.0.0.1:1".parse().unwrap(), Footing::default())
+        Connection::new(
+            (ListenerId(0), 0),
+            UpstreamId(0),
+            std::net::SocketAddr::from(([127, 0, 0, 1], 1)),
+            Footing::default(),
+        )
     }
 
     #[tokio::test]

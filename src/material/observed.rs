@@ -9,10 +9,7 @@ use std::collections::BTreeSet;
 pub use facts::facts;
 pub use tell::{Observed, tell_changes, tell_loaded};
 
-use super::{
-    MaterialId,
-    roles::{listener_tls, upstream_tls},
-};
+use super::MaterialId;
 use crate::{
     observe::{
         ComponentSetup, Setup,
@@ -32,10 +29,13 @@ pub fn setup(plan: &Plan) -> Setup {
     };
     let listener = |listener: &ListenerPlan| {
         let (transport, scheme) = match listener.end {
-            ListenerEnd::Quic(_) => (Transport::Quic, "quic"),
-            ListenerEnd::LoopbackQuic => (Transport::QuicPlaintext, "quic+plaintext"),
+            ListenerEnd::Quic(_) => (Transport::Quic, "quic://"),
+            ListenerEnd::LoopbackQuic => (Transport::QuicPlaintext, "quic+plaintext://"),
+            ListenerEnd::Tls(_) => (Transport::Tls, "tls://"),
+            ListenerEnd::Tcp => (Transport::Tcp, "tcp://"),
+            ListenerEnd::Unix { .. } => (Transport::Unix, "unix:"),
         };
-        let address = format!("{scheme}://{}", listener.address);
+        let address = format!("{scheme}{}", listener.place);
         component(&listener.name, transport, address, listener_roles(plan, listener))
     };
     let upstream = |upstream: &UpstreamPlan| {
@@ -45,6 +45,9 @@ pub fn setup(plan: &Plan) -> Setup {
                 (Transport::Quic, "quic://requested".to_owned())
             }
             UpstreamEnd::LoopbackQuic(to) => (Transport::QuicPlaintext, format!("quic+plaintext://{to}")),
+            UpstreamEnd::Tls { to, .. } => (Transport::Tls, format!("tls://{to}")),
+            UpstreamEnd::Tcp(to) => (Transport::Tcp, format!("tcp://{to}")),
+            UpstreamEnd::Unix(path) => (Transport::Unix, format!("unix:{}", path.display())),
         };
         component(&upstream.name, transport, address, upstream_roles(plan, upstream))
     };
@@ -57,7 +60,7 @@ pub fn setup(plan: &Plan) -> Setup {
 }
 
 fn listener_roles(plan: &Plan, listener: &ListenerPlan) -> Vec<(Kind, Vec<MaterialId>)> {
-    let Some(tls) = listener_tls(&listener.end) else { return Vec::new() };
+    let Some(tls) = listener.end.tls() else { return Vec::new() };
     let auths = listener.routes.iter().filter_map(|route| route.client_auth.as_ref().or(tls.client_auth.as_ref()));
     let trust: BTreeSet<TrustId> = auths.map(|auth| auth.trust).collect();
     let mut roles = vec![(Kind::ServerIdentity, tls.identities.iter().map(|id| MaterialId::Identity(*id)).collect())];
@@ -66,7 +69,7 @@ fn listener_roles(plan: &Plan, listener: &ListenerPlan) -> Vec<(Kind, Vec<Materi
 }
 
 fn upstream_roles(plan: &Plan, upstream: &UpstreamPlan) -> Vec<(Kind, Vec<MaterialId>)> {
-    let Some(tls) = upstream_tls(&upstream.end) else { return Vec::new() };
+    let Some(tls) = upstream.end.tls() else { return Vec::new() };
     let trust = match tls.verification {
         Verification::Trust(id) => BTreeSet::from([id]),
         Verification::Disabled => BTreeSet::new(),

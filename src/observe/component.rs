@@ -47,6 +47,7 @@ pub struct ComponentSetup {
 #[derive(Debug)]
 pub struct Component {
     name: String,
+    kind: Kind,
     transport: Transport,
     address: String,
     metrics: ComponentMetrics,
@@ -75,6 +76,7 @@ impl Component {
         Self {
             metrics: metrics.component(kind, &setup.name, setup.transport),
             name: setup.name,
+            kind,
             transport: setup.transport,
             address: setup.address,
             roles,
@@ -116,7 +118,12 @@ impl Component {
         self.clear_obstacle(BOUND);
     }
 
-    /// Where the listener's socket is bound.
+    /// The listener's socket is bound to the path of its configuration.
+    pub fn set_bound_to_path(&self) {
+        self.clear_obstacle(BOUND);
+    }
+
+    /// Where the listener's socket is bound. `None` while it is not, and where it is bound to a path.
     pub fn bound(&self) -> Option<SocketAddr> {
         *lock(&self.bound)
     }
@@ -135,7 +142,7 @@ impl Component {
     /// Every condition at `now`.
     pub fn readiness(&self, now: SystemTime) -> ComponentReadiness {
         let obstacles = lock(&self.obstacles);
-        let bound = self.bound().map(|_| Condition { name: BOUND, unmet: None });
+        let bound = (self.kind == Kind::Listener).then_some(Condition { name: BOUND, unmet: None });
         let others = obstacles.iter().map(|(name, why)| Condition { name, unmet: Some(why.clone()) });
         let roles =
             self.roles.iter().map(|role| Condition { name: role.material().as_str(), unmet: role.unusable(now) });

@@ -1,18 +1,21 @@
 //! Where Iris accepts.
 
-use std::net::SocketAddr;
+use std::time::Duration;
 
-use super::{ClientAuthMode, DnsPattern, IdentityId, NamePatterns, TrustId, UpstreamId};
+use super::{ClientAuthMode, DnsPattern, IdentityId, NamePatterns, Place, TlsPolicy, TrustId, Unit, UpstreamId};
 
 /// One listener.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListenerPlan {
     /// Its name, which is also its `component` label.
     pub name: String,
-    /// The address to bind. Port 0 takes a free one.
-    pub address: SocketAddr,
+    /// What to bind.
+    pub place: Place,
     /// What it speaks.
     pub end: ListenerEnd,
+    /// Silence after which a connection is closed. `None`: never, which is the only choice where the transport has an
+    /// idle timeout of its own.
+    pub idle_timeout: Option<Duration>,
     /// Tried in order; the first that fits decides.
     pub routes: Vec<RoutePlan>,
 }
@@ -24,6 +27,33 @@ pub enum ListenerEnd {
     Quic(ListenerTls),
     /// `quic+plaintext://`
     LoopbackQuic,
+    /// `tls://`
+    Tls(ListenerTls),
+    /// `tcp://`
+    Tcp,
+    /// `unix:`
+    Unix {
+        /// The mode of the socket, as `chmod` takes it.
+        mode: u32,
+    },
+}
+
+impl ListenerEnd {
+    /// Its TLS. `None` where it is plaintext.
+    pub fn tls(&self) -> Option<&ListenerTls> {
+        match self {
+            Self::Quic(tls) | Self::Tls(tls) => Some(tls),
+            Self::LoopbackQuic | Self::Tcp | Self::Unix { .. } => None,
+        }
+    }
+
+    /// What one of its connections carries.
+    pub fn unit(&self) -> Unit {
+        match self {
+            Self::Quic(_) | Self::LoopbackQuic => Unit::Session,
+            Self::Tls(_) | Self::Tcp | Self::Unix { .. } => Unit::Stream,
+        }
+    }
 }
 
 /// TLS of an accepting end.
@@ -35,6 +65,8 @@ pub struct ListenerTls {
     pub alpn: AlpnPolicy,
     /// Whether peers must show a certificate.
     pub client_auth: Option<ClientAuth>,
+    /// Versions, suites and groups.
+    pub policy: TlsPolicy,
 }
 
 /// Which application protocols a listener takes (RFC 7301).
@@ -71,10 +103,7 @@ pub struct RoutePlan {
 impl ListenerPlan {
     /// Its own client authentication and that of its routes, as far as there is any.
     pub fn client_auths(&self) -> impl Iterator<Item = &ClientAuth> {
-        let own = match &self.end {
-            ListenerEnd::Quic(tls) => tls.client_auth.as_ref(),
-            ListenerEnd::LoopbackQuic => None,
-        };
+        let own = self.end.tls().and_then(|tls| tls.client_auth.as_ref());
         own.into_iter().chain(self.routes.iter().filter_map(|route| route.client_auth.as_ref()))
     }
 

@@ -7,6 +7,7 @@ mod compile;
 pub mod listener;
 pub mod material;
 mod notice;
+pub mod policy;
 pub mod settings;
 pub mod upstream;
 
@@ -14,14 +15,17 @@ pub use compile::{compile, from_yaml};
 pub use listener::{AlpnPolicy, ClientAuth, ListenerEnd, ListenerPlan, ListenerTls, RoutePlan};
 pub use material::{Expectation, IdentityPlan, IdentitySource, StillTrusted, TrustPlan};
 pub use notice::Notice;
+pub use policy::TlsPolicy;
 pub use settings::{AdminPlan, Development, Limits, LogPlan, ReloadSettings, Timeouts, TransportSettings};
 pub use upstream::{Destination, UpstreamEnd, UpstreamPlan, UpstreamTls, Verification};
 
 pub use crate::config::{
     scalar::{
-        address::ServerName as ServerNameRule,
+        address::{Place, ServerName as ServerNameRule},
         host::{HostPort, is_dns_name},
         pattern::{self, DestinationRule, DestinationRules, DnsPattern, NamePatterns, UriPattern},
+        policy::{Group, Suite, TlsVersion},
+        scheme::Unit,
     },
     section::{listener::ClientAuthMode, settings::LogFormat},
 };

@@ -3,9 +3,7 @@
 
 use std::fmt;
 
-use super::{
-    IdentityId, ListenerEnd, ListenerPlan, Plan, StillTrusted, TrustId, UpstreamEnd, UpstreamId, Verification,
-};
+use super::{IdentityId, ListenerPlan, Plan, StillTrusted, TlsVersion, TrustId, UpstreamId, Verification};
 
 /// One thing worth saying about a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,9 +33,7 @@ impl Plan {
         let mut used: Vec<_> = self.identities.iter().filter_map(|identity| identity.expect.chains_to).collect();
         used.extend(self.listeners.iter().flat_map(ListenerPlan::client_auths).map(|auth| auth.trust));
         for upstream in &self.upstreams {
-            if let UpstreamEnd::Quic { tls, .. } = &upstream.end
-                && let Verification::Trust(id) = tls.verification
-            {
+            if let Some(Verification::Trust(id)) = upstream.end.tls().map(|tls| tls.verification) {
                 used.push(id);
             }
         }
@@ -45,14 +41,8 @@ impl Plan {
     }
 
     fn identities_in_use(&self) -> Vec<IdentityId> {
-        let shown = self.listeners.iter().flat_map(|listener| match &listener.end {
-            ListenerEnd::Quic(tls) => tls.identities.as_slice(),
-            ListenerEnd::LoopbackQuic => &[],
-        });
-        let client = self.upstreams.iter().filter_map(|upstream| match &upstream.end {
-            UpstreamEnd::Quic { tls, .. } => tls.identity,
-            UpstreamEnd::LoopbackQuic(_) => None,
-        });
+        let shown = self.listeners.iter().filter_map(|listener| listener.end.tls()).flat_map(|tls| &tls.identities);
+        let client = self.upstreams.iter().filter_map(|upstream| upstream.end.tls()?.identity);
         shown.copied().chain(client).collect()
     }
 
@@ -66,10 +56,18 @@ impl Plan {
             say("development.allow_unverified_peers".into(), "peers may go unverified");
         }
         for upstream in &self.upstreams {
-            if let UpstreamEnd::Quic { tls, .. } = &upstream.end
-                && tls.verification == Verification::Disabled
-            {
+            if upstream.end.tls().is_some_and(|tls| tls.verification == Verification::Disabled) {
                 say(format!("upstreams.{}.tls.verification", upstream.name), "its peers are not verified");
+            }
+        }
+        let policies = self.listeners.iter().filter_map(|one| Some(("listeners", &one.name, &one.end.tls()?.policy)));
+        let dialled = self.upstreams.iter().filter_map(|one| Some(("upstreams", &one.name, &one.end.tls()?.policy)));
+        for (section, name, policy) in policies.chain(dialled) {
+            if policy.versions.contains(&TlsVersion::Tls12) {
+                say(
+                    format!("{section}.{name}.tls.versions"),
+                    "TLS 1.2 is spoken, which shows certificates to whoever listens",
+                );
             }
         }
         for trust in &self.trust {

@@ -101,18 +101,20 @@ impl Default for Timeouts {
     }
 }
 
-/// Settings of the QUIC transport.
+/// Settings of the transports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransportSettings {
     /// UDP segmentation offload. Off for virtual interfaces that fail it (EIO, EINVAL).
     pub segmentation_offload: bool,
     /// Socket buffers asked of the kernel, in bytes; a clamp is logged.
     pub socket_buffer: usize,
+    /// Silence after which a TCP connection is probed. One that answers three probes in a row with nothing is lost.
+    pub tcp_keep_alive: Duration,
 }
 
 impl Default for TransportSettings {
     fn default() -> Self {
-        Self { segmentation_offload: true, socket_buffer: 2 * 1024 * 1024 }
+        Self { segmentation_offload: true, socket_buffer: 2 * 1024 * 1024, tcp_keep_alive: Duration::from_secs(30) }
     }
 }
 

@@ -37,7 +37,9 @@ impl DrainSignal {
 
     /// Completes with the deadline when it has begun.
     pub async fn begun(&mut self) -> Instant {
-        match self.0.wait_for(Option::is_some).await {
+        // The deadline is taken out here: what `wait_for` returns holds a lock.
+        let deadline = self.0.wait_for(Option::is_some).await.map(|deadline| *deadline);
+        match deadline {
             Ok(deadline) => deadline.expect("waited for it"),
             // The trigger is gone without having been pulled: there will be no drain.
             Err(_) => std::future::pending().await,

@@ -3,23 +3,23 @@
 use std::{fmt, sync::Arc};
 
 use rustls::{
-    ClientConfig, SignatureScheme, SupportedProtocolVersion,
+    ClientConfig, SignatureScheme,
     client::{ResolvesClientCert, Resumption, danger::ServerCertVerifier},
     sign::CertifiedKey,
 };
 
-use super::configs::DeriveError;
-use crate::material::provider;
+use super::{configs::DeriveError, policy};
+use crate::plan::TlsPolicy;
 
 /// A configuration that judges servers by `verifier` and shows `identity` to those that ask. No session is ever
 /// resumed and no early data sent. Application protocols are the dial's to set.
 pub(crate) fn config(
     verifier: Arc<dyn ServerCertVerifier>,
     identity: Option<Arc<CertifiedKey>>,
-    versions: &[&'static SupportedProtocolVersion],
+    policy: &TlsPolicy,
 ) -> Result<ClientConfig, DeriveError> {
-    let builder = ClientConfig::builder_with_provider(provider().clone())
-        .with_protocol_versions(versions)
+    let builder = ClientConfig::builder_with_provider(policy::restricted(policy))
+        .with_protocol_versions(&policy::versions(policy))
         .map_err(DeriveError::Tls)?
         .dangerous()
         .with_custom_certificate_verifier(verifier);
@@ -29,6 +29,8 @@ pub(crate) fn config(
     };
     config.resumption = Resumption::disabled();
     config.enable_early_data = false;
+    // As for listeners (RFC 7627).
+    config.require_ems = true;
     Ok(config)
 }
 

@@ -5,10 +5,7 @@ use std::sync::Arc;
 
 use super::{listener::ListenerConfigs, upstream::UpstreamConfigs};
 use crate::{
-    material::{
-        Generations,
-        roles::{listener_tls, upstream_tls},
-    },
+    material::Generations,
     plan::{ListenerId, Plan, UpstreamId},
 };
 
@@ -36,11 +33,11 @@ impl Configs {
     /// # Errors
     /// Only when rustls refuses what the checks of the materials let through. Then nothing is derived.
     pub fn derive(plan: &Plan, generations: &Generations) -> Result<Self, DeriveError> {
-        let listener = |listener: &crate::plan::ListenerPlan| match listener_tls(&listener.end) {
+        let listener = |listener: &crate::plan::ListenerPlan| match listener.end.tls() {
             Some(tls) => ListenerConfigs::derive(plan, listener, tls, generations),
             None => Ok(None),
         };
-        let upstream = |upstream: &crate::plan::UpstreamPlan| match upstream_tls(&upstream.end) {
+        let upstream = |upstream: &crate::plan::UpstreamPlan| match upstream.end.tls() {
             Some(tls) => UpstreamConfigs::derive(plan, tls, generations),
             None => Ok(None),
         };

@@ -5,17 +5,13 @@ use std::{fmt, sync::Arc};
 use quinn::crypto::rustls::QuicServerConfig;
 use rustls::{ServerConfig, server::danger::ClientCertVerifier};
 
-use super::{
-    alert::Alert,
-    configs::DeriveError,
-    server::{self, QUIC_VERSIONS},
-    standing::Standing,
-    verify::ClientVerifier,
-};
+use super::{alert::Alert, configs::DeriveError, server, standing::Standing, verify::ClientVerifier};
 use crate::{
     material::{Authority, Generation, Generations, Identity},
     observe::labels::HandshakeFailure,
-    plan::{AlpnPolicy, ClientAuth, DnsPattern, IdentityId, ListenerPlan, ListenerTls, NamePatterns, Plan},
+    plan::{
+        AlpnPolicy, ClientAuth, DnsPattern, IdentityId, ListenerPlan, ListenerTls, NamePatterns, Plan, TlsPolicy, Unit,
+    },
 };
 
 /// The TLS configurations of one listener: one for each identity, each way of client authentication, and with or
@@ -50,8 +46,8 @@ struct Auth {
 pub struct Config {
     /// As rustls takes it.
     pub tls: Arc<ServerConfig>,
-    /// As quinn takes it.
-    pub quic: Arc<QuicServerConfig>,
+    /// As quinn takes it. `None` for a listener of another transport.
+    pub quic: Option<Arc<QuicServerConfig>>,
 }
 
 impl fmt::Debug for Config {
@@ -114,7 +110,7 @@ impl ListenerConfigs {
         for identity in &identities {
             for auth in &auths {
                 for alpn in [Vec::new(), tls.alpn.protocols.clone()] {
-                    configs.push(Config::new(identity, auth, alpn)?);
+                    configs.push(Config::new(identity, auth, alpn, (&tls.policy, listener.end.unit()))?);
                 }
             }
         }
@@ -209,10 +205,19 @@ impl Auth {
 }
 
 impl Config {
-    fn new(identity: &Shown, auth: &Auth, alpn: Vec<Vec<u8>>) -> Result<Self, DeriveError> {
+    fn new(
+        identity: &Shown,
+        auth: &Auth,
+        alpn: Vec<Vec<u8>>,
+        (policy, unit): (&TlsPolicy, Unit),
+    ) -> Result<Self, DeriveError> {
         let certified = identity.generation.value.certified.clone();
-        let tls = server::config(certified, auth.verifier(), alpn, QUIC_VERSIONS)?;
-        Ok(Self { quic: server::quic(tls.clone())?, tls })
+        let tls = server::config(certified, auth.verifier(), alpn, policy)?;
+        let quic = match unit {
+            Unit::Session => Some(server::quic(tls.clone())?),
+            Unit::Stream => None,
+        };
+        Ok(Self { quic, tls })
     }
 }
 

@@ -10,9 +10,11 @@ mod client;
 mod configs;
 mod listener;
 mod peer;
+mod policy;
 mod server;
 mod session;
 mod standing;
+pub mod stream;
 #[cfg(test)]
 mod tests;
 mod upstream;

@@ -7,7 +7,6 @@ use rustls::ClientConfig;
 use super::{
     client,
     configs::DeriveError,
-    server::QUIC_VERSIONS,
     session::{DialOutcome, Dialling},
     standing::Standing,
     verify::{ServerVerifier, Unverified},
@@ -20,6 +19,8 @@ use crate::{
 /// The TLS configuration of one upstream.
 pub struct UpstreamConfigs {
     server_name: ServerNameRule,
+    /// What is offered whatever the other side says. Empty: what it says.
+    alpn: Vec<Vec<u8>>,
     base: ClientConfig,
     authority: Option<Authority>,
     identity: Option<(IdentityId, Arc<Generation<Identity>>)>,
@@ -55,11 +56,12 @@ impl UpstreamConfigs {
         let certified = identity.as_ref().map(|(_, generation)| generation.value.certified.clone());
         let base = match &authority {
             Some(authority) => {
-                client::config(Arc::new(ServerVerifier::new(authority.clone())), certified, QUIC_VERSIONS)?
+                client::config(Arc::new(ServerVerifier::new(authority.clone())), certified, &tls.policy)?
             }
-            None => client::config(Arc::new(Unverified), certified, QUIC_VERSIONS)?,
+            None => client::config(Arc::new(Unverified), certified, &tls.policy)?,
         };
-        Ok(Some(Self { server_name: tls.server_name.clone(), base, authority, identity, standing }))
+        let (server_name, alpn) = (tls.server_name.clone(), tls.alpn.clone());
+        Ok(Some(Self { server_name, alpn, base, authority, identity, standing }))
     }
 
     /// The crypto of one dial that offers the application protocols `alpn` in this order (none: no extension), and
@@ -67,9 +69,19 @@ impl UpstreamConfigs {
     /// fails as one without a protocol in common.
     pub fn dial(&self, alpn: &[Vec<u8>]) -> (Arc<dyn quinn::crypto::ClientConfig>, Arc<DialOutcome>) {
         let outcome = Arc::new(DialOutcome::new(self.standing));
+        (Arc::new(Dialling::new(self.tls(alpn), outcome.clone())), outcome)
+    }
+
+    /// The TLS of one dial over TCP, with the same offer.
+    pub fn tls(&self, alpn: &[Vec<u8>]) -> Arc<ClientConfig> {
         let mut config = self.base.clone();
-        config.alpn_protocols = alpn.to_vec();
-        (Arc::new(Dialling::new(Arc::new(config), outcome.clone())), outcome)
+        config.alpn_protocols = self.offer(alpn).to_vec();
+        Arc::new(config)
+    }
+
+    /// What is offered where the other side agreed on, or offers, `alpn`.
+    pub fn offer<'a>(&'a self, alpn: &'a [Vec<u8>]) -> &'a [Vec<u8>] {
+        if self.alpn.is_empty() { alpn } else { &self.alpn }
     }
 
     /// Which server name is asked for.

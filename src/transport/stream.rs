@@ -2,15 +2,17 @@
 
 use std::{
     future::{Future, poll_fn},
+    io,
     ops::ControlFlow,
-    pin::pin,
+    pin::{Pin, pin},
     sync::Arc,
-    task::{Context, Waker},
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 
 use bytes::Bytes;
 use quinn::{ReadError, RecvStream, SendStream, StreamId, VarInt, WriteError, Written};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::{Code, bell::Bell};
 
@@ -69,6 +71,11 @@ impl SendHalf {
         self.stream.stopped()
     }
 
+    /// Queues some of `bytes`.
+    pub(super) fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        AsyncWrite::poll_write(Pin::new(&mut self.stream), cx, bytes)
+    }
+
     /// Ends the stream cleanly.
     pub fn finish(&mut self) {
         self.ended = true;
@@ -111,6 +118,11 @@ impl RecvHalf {
             Err(ReadError::Reset(code)) => Ok(ControlFlow::Break(Some(code))),
             Err(error) => Err(error),
         }
+    }
+
+    /// Fills `buf` with what has arrived. A reset is an error.
+    pub(super) fn poll_read(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        AsyncRead::poll_read(Pin::new(&mut self.stream), cx, buf)
     }
 
     /// Completes when the peer has reset the stream (its code) or it can no longer be reset (`None`), also while data

@@ -12,6 +12,7 @@
 //! | `contraction` | what stands on a CA or an identity that goes does not stay; everybody else comes to no harm |
 //! | `drain` | stopping |
 //! | `reload` | identities and trust that change while it runs |
+//! | `streams` | TLS over TCP, TCP and Unix sockets: bytes, ends, aborts, handshakes |
 //! | `structure` | the house stands as ARCHITECTURE.md says: imports, owners, sizes, prose |
 
 #![allow(clippy::disallowed_methods, reason = "a test owns its tasks until its runtime ends")]
@@ -28,5 +29,6 @@ mod lossy;
 mod mixed;
 mod refused;
 mod reload;
+mod streams;
 mod structure;
 mod support;

@@ -1,38 +1,24 @@
-//! From an arrival to its end: dial, settle, relay, record.
+//! An arrival that is a session, carried to an upstream that is one.
 
-use std::{sync::Arc, time::Instant};
+use std::time::Instant;
 
 use iris_loopback::Answer;
 use tokio::time::timeout;
 
-use super::Pair;
+use super::{Bridge, not_dialled, text};
 use crate::{
-    dial::{DialError, DialRequest, Dialer, Dialled},
+    bridge::Pair,
+    dial::{DialError, DialRequest, Dialled},
     listen::{Arrival, ArrivalEnd, loopback::refuse},
-    live::{Admitted, Connection, Contraction, FarSide, Footing, Order, Ticket},
-    observe::{Attempt, Observer, Side, labels::HandshakeFailure},
+    live::{Admitted, Connection, FarSide, Footing, Order, Ticket},
+    observe::{Attempt, Side, labels::HandshakeFailure},
     plan::{Limits, Plan, UpstreamId},
-    runtime::Tasks,
     tls,
     transport::{
         Close, Code, Session,
         config::{StreamLimits, connection_window, loopback},
     },
 };
-
-/// What every connection of one worker needs.
-pub struct Bridge {
-    /// The configuration that runs.
-    pub plan: Arc<Plan>,
-    /// Who is connected, and whether what each stands on still holds.
-    pub contraction: Arc<Contraction>,
-    /// Metrics and records.
-    pub observer: Arc<Observer>,
-    /// Dials on this worker.
-    pub dialer: Dialer,
-    /// The tasks of this worker.
-    pub tasks: Tasks,
-}
 
 /// Carries an arrival to its upstream and relays until one of them has enough. `admitted` is its room, which it gives
 /// back at the end.
@@ -59,9 +45,7 @@ pub async fn serve(bridge: &Bridge, mut arrival: Arrival, mut attempt: Attempt, 
                 ArrivalEnd::Established(session) => session.close(&error.close()),
                 ArrivalEnd::Held(pending) => drop(refuse(*pending, reason, error.to_string())),
             }
-            let no = matches!(reason, HandshakeFailure::DestinationNotAllowed | HandshakeFailure::NotReady);
-            let say = if no { Attempt::refuse_dial } else { Attempt::fail_dial };
-            return say(attempt, &upstream, reason, &error.detail);
+            return not_dialled(attempt, &upstream, reason, &error.detail);
         }
     };
     let dialled_in = began.elapsed();
@@ -139,12 +123,6 @@ fn turn_away(arrival: Arrival, reason: HandshakeFailure, close: &Close) {
         ArrivalEnd::Established(session) => session.close(close),
         ArrivalEnd::Held(pending) => drop(refuse(*pending, reason, text(close))),
     }
-}
-
-/// The words of a close, without the mark that every refusal of ours bears anyway.
-fn text(close: &Close) -> String {
-    let text = String::from_utf8_lossy(&close.reason);
-    text.strip_prefix("iris: ").unwrap_or(&text).to_owned()
 }
 
 /// Brings the accepted side to what the far side permits.

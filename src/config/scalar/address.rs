@@ -1,11 +1,15 @@
 //! The addresses of `listen`, `dial` and `admin`: URIs with an explicit scheme.
 
-use std::net::{IpAddr, SocketAddr};
+use std::{
+    fmt,
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+};
 
 use super::{
     Parsed,
     host::{self, Host, HostPort, is_dns_name},
-    scheme::{self, Scheme},
+    scheme::{self, Scheme, Socket},
 };
 use crate::config::{
     keys::REQUESTED,
@@ -13,12 +17,40 @@ use crate::config::{
 };
 
 /// Where a listener accepts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listen {
     /// What it speaks.
     pub scheme: Scheme,
-    /// Where. Port 0 takes a free one.
-    pub address: SocketAddr,
+    /// Where.
+    pub place: Place,
+}
+
+/// A place to bind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// An address and a port. Port 0 takes a free one.
+    Socket(SocketAddr),
+    /// The path of a Unix socket.
+    Unix(PathBuf),
+}
+
+impl Place {
+    /// The address, where it is one.
+    pub fn socket(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Socket(address) => Some(*address),
+            Self::Unix(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Socket(address) => address.fmt(f),
+            Self::Unix(path) => path.display().fmt(f),
+        }
+    }
 }
 
 /// Where an upstream dials.
@@ -37,6 +69,8 @@ pub enum Target {
     Fixed(HostPort),
     /// The component says.
     Requested,
+    /// A Unix socket.
+    Unix(PathBuf),
 }
 
 /// The server name that an upstream is asked for.
@@ -51,17 +85,24 @@ pub enum ServerName {
 /// Parses the address of a listener.
 pub fn listen(text: &str) -> Parsed<Listen> {
     let (scheme, rest) = scheme::split(text)?;
-    Ok(Listen { scheme, address: socket(rest, scheme.prefix())? })
+    let place = match scheme.socket() {
+        Socket::Unix => Place::Unix(unix_path(rest)?),
+        Socket::Udp | Socket::Tcp => Place::Socket(socket(rest, scheme.prefix())?),
+    };
+    Ok(Listen { scheme, place })
 }
 
 /// Parses the address of an upstream.
 pub fn dial(text: &str) -> Parsed<Dial> {
     let (scheme, rest) = scheme::split(text)?;
+    if scheme.socket() == Socket::Unix {
+        return Ok(Dial { scheme, target: Target::Unix(unix_path(rest)?) });
+    }
     let form = format!("`{scheme}host:port`");
     if rest == REQUESTED {
-        if !scheme.is_secured() {
+        if !scheme.is_secured() || scheme.unit() == scheme::Unit::Stream {
             let fault = Fault::new(format!("`{scheme}` has no requested destination"), form);
-            return Err(fault.hint(Some("only a secured upstream dials where the component says".into())));
+            return Err(fault.hint(Some("only over `quic://` is dialled where the component says".into())));
         }
         return Ok(Dial { scheme, target: Target::Requested });
     }
@@ -73,6 +114,35 @@ pub fn dial(text: &str) -> Parsed<Dial> {
         Some(target) => Ok(Dial { scheme, target: Target::Fixed(target) }),
         None => Err(Fault::new(format!("{} is {}", shown(rest), why_not(rest)), form)),
     }
+}
+
+/// The path of a Unix socket: absolute, and short enough for the kernel (`sun_path` of unix(7), with its closing NUL).
+fn unix_path(text: &str) -> Parsed<PathBuf> {
+    const MOST: usize = 107;
+    let wrong = if text.starts_with("//") {
+        "a path with `//` in front"
+    } else if !text.starts_with('/') {
+        "no absolute path"
+    } else if text.ends_with('/') {
+        "the path of a directory"
+    } else if text.chars().any(char::is_control) {
+        "a path with control characters"
+    } else if text.len() > MOST {
+        "longer than the path of a socket can be"
+    } else {
+        return Ok(PathBuf::from(text));
+    };
+    Err(Fault::new(format!("{} is {wrong}", shown(text)), format!("`unix:/path/of.sock`, {MOST} bytes at the most")))
+}
+
+/// The mode of a Unix socket: octal, as `chmod` takes it.
+pub fn mode(text: &str) -> Parsed<u32> {
+    let digits = text.strip_prefix('0').unwrap_or(text);
+    let octal = digits.len() == 3 && digits.bytes().all(|b| (b'0'..=b'7').contains(&b));
+    octal
+        .then(|| u32::from_str_radix(digits, 8).ok())
+        .flatten()
+        .ok_or_else(|| Fault::new(format!("{} is no mode", shown(text)), "three octal digits, such as `\"0600\"`"))
 }
 
 /// Parses an address of the operator's HTTP.

@@ -5,6 +5,7 @@ pub mod duration;
 pub mod host;
 pub mod path;
 pub mod pattern;
+pub mod policy;
 pub mod scheme;
 pub mod size;
 pub mod word;

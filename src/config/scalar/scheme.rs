@@ -38,10 +38,20 @@ pub enum Socket {
     Unix,
 }
 
+/// What one connection of a scheme carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// Many streams.
+    Session,
+    /// One stream of bytes.
+    Stream,
+}
+
 struct Row {
     scheme: Scheme,
     prefix: &'static str,
     secured: bool,
+    unit: Unit,
     socket: Socket,
     /// This build carries it.
     carried: bool,
@@ -49,13 +59,13 @@ struct Row {
 
 #[rustfmt::skip]
 const ROWS: [Row; 7] = [
-    Row { scheme: Scheme::Quic, prefix: "quic://", secured: true, socket: Socket::Udp, carried: true },
-    Row { scheme: Scheme::WebTransport, prefix: "webtransport://", secured: true, socket: Socket::Udp, carried: false },
-    Row { scheme: Scheme::Tls, prefix: "tls://", secured: true, socket: Socket::Tcp, carried: false },
-    Row { scheme: Scheme::QuicPlaintext, prefix: "quic+plaintext://", secured: false, socket: Socket::Udp, carried: true },
-    Row { scheme: Scheme::WebTransportPlaintext, prefix: "webtransport+plaintext://", secured: false, socket: Socket::Udp, carried: false },
-    Row { scheme: Scheme::Tcp, prefix: "tcp://", secured: false, socket: Socket::Tcp, carried: false },
-    Row { scheme: Scheme::Unix, prefix: "unix:", secured: false, socket: Socket::Unix, carried: false },
+    Row { scheme: Scheme::Quic, prefix: "quic://", secured: true, unit: Unit::Session, socket: Socket::Udp, carried: true },
+    Row { scheme: Scheme::WebTransport, prefix: "webtransport://", secured: true, unit: Unit::Session, socket: Socket::Udp, carried: false },
+    Row { scheme: Scheme::Tls, prefix: "tls://", secured: true, unit: Unit::Stream, socket: Socket::Tcp, carried: true },
+    Row { scheme: Scheme::QuicPlaintext, prefix: "quic+plaintext://", secured: false, unit: Unit::Session, socket: Socket::Udp, carried: true },
+    Row { scheme: Scheme::WebTransportPlaintext, prefix: "webtransport+plaintext://", secured: false, unit: Unit::Session, socket: Socket::Udp, carried: false },
+    Row { scheme: Scheme::Tcp, prefix: "tcp://", secured: false, unit: Unit::Stream, socket: Socket::Tcp, carried: true },
+    Row { scheme: Scheme::Unix, prefix: "unix:", secured: false, unit: Unit::Stream, socket: Socket::Unix, carried: true },
 ];
 
 impl Scheme {
@@ -72,6 +82,11 @@ impl Scheme {
     /// Whether it carries TLS.
     pub fn is_secured(self) -> bool {
         self.row().secured
+    }
+
+    /// What one connection carries.
+    pub fn unit(self) -> Unit {
+        self.row().unit
     }
 
     /// What it binds.

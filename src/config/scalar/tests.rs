@@ -3,10 +3,10 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::{
-    address::{self, Listen, ServerName, Target},
+    address::{self, Listen, Place, ServerName, Target},
     duration,
     host::HostPort,
-    path,
+    path, policy,
     scheme::Scheme,
     size, word,
 };
@@ -131,13 +131,44 @@ fn hosts_and_ports() {
 
 #[test]
 fn addresses_of_listeners() {
-    let listen = |scheme, address: &str| Ok(Listen { scheme, address: address.parse().unwrap() });
+    let listen = |scheme, address: &str| Ok(Listen { scheme, place: Place::Socket(address.parse().unwrap()) });
     assert_eq!(address::listen("quic://[::]:50072"), listen(Scheme::Quic, "[::]:50072"));
     assert_eq!(address::listen("quic+plaintext://127.0.0.1:0"), listen(Scheme::QuicPlaintext, "127.0.0.1:0"));
     assert_eq!(address::listen("quic+plaintext://[::ffff:127.0.0.1]:1"), listen(Scheme::QuicPlaintext, "127.0.0.1:1"));
     for text in ["quic://", "quic://:1", "quic://requested", "quic:///a", "quic://a:1", "quic:[::]:1", "//[::]:1"] {
         assert!(address::listen(text).is_err(), "{text}");
     }
+    let unix = |path: &str| Ok(Listen { scheme: Scheme::Unix, place: Place::Unix(path.into()) });
+    assert_eq!(address::listen("unix:/run/app.sock"), unix("/run/app.sock"));
+    let longest = format!("/{}", "a".repeat(106));
+    assert_eq!(address::listen(&format!("unix:{longest}")), unix(&longest));
+    let longer = format!("unix:{longest}a");
+    for text in ["unix:", "unix:app.sock", "unix://run/app.sock", "unix:/run/", "unix:@abstract", "unix:/a\n", &longer]
+    {
+        assert!(address::listen(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn modes_of_unix_sockets() {
+    for (text, mode) in [("0600", 0o600), ("660", 0o660), ("0777", 0o777)] {
+        assert_eq!(address::mode(text), Ok(mode), "{text}");
+    }
+    for text in ["", "0", "60", "06600", "0800", "rw-", "0o600", "+600", "4755"] {
+        assert!(address::mode(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn versions_suites_and_groups_have_the_names_of_their_registries() {
+    assert_eq!(policy::version("1.3").map(policy::TlsVersion::as_str), Ok("1.3"));
+    assert!(policy::version("1.1").is_err() && policy::version("TLSv1.3").is_err());
+    let fault = policy::cipher_suite("tls_aes_128_gcm_sha256").expect_err("the case is wrong");
+    assert_eq!(fault.hint.as_deref(), Some("did you mean `TLS_AES_128_GCM_SHA256`?"));
+    assert!(policy::cipher_suite("TLS_RSA_WITH_AES_128_CBC_SHA").is_err());
+    let fault = policy::group("X25519").expect_err("the registry writes it small");
+    assert_eq!(fault.hint.as_deref(), Some("did you mean `x25519`?"));
+    assert!(policy::group("secp521r1").is_err());
 }
 
 #[test]
@@ -145,8 +176,17 @@ fn addresses_of_upstreams() {
     assert_eq!(address::dial("quic://requested").map(|dial| dial.target), Ok(Target::Requested));
     let fixed = Target::Fixed(HostPort { host: "a.example".into(), port: 1 });
     assert_eq!(address::dial("quic://a.example:1").map(|dial| dial.target), Ok(fixed));
-    for text in ["quic://Requested", "quic://requested:1", "quic+plaintext://requested", "quic://a:1/", "quic://a:1?b"]
-    {
+    assert_eq!(address::dial("unix:/run/a.sock").map(|dial| dial.target), Ok(Target::Unix("/run/a.sock".into())));
+    for text in [
+        "quic://Requested",
+        "quic://requested:1",
+        "quic+plaintext://requested",
+        "tls://requested",
+        "tcp://requested",
+        "unix:requested",
+        "quic://a:1/",
+        "quic://a:1?b",
+    ] {
         assert!(address::dial(text).is_err(), "{text}");
     }
 }

@@ -38,7 +38,13 @@ pub fn count(text: &str) -> Parsed<u64> {
     digits(text).ok_or_else(|| Fault::new(format!("{} is no whole number", shown(text)), "digits alone"))
 }
 
-/// One entry of `alpn`: `None` for the reserved word `none`, otherwise a protocol identifier (RFC 7301 section 3.1).
+/// An application protocol that is offered (RFC 7301 section 3.1). What a listener's `none` stands for is here no entry.
+pub fn protocol(text: &str) -> Parsed<Vec<u8>> {
+    let nothing = || Fault::new("`none` is no application protocol", "no `alpn` at all, to offer nothing");
+    alpn(text)?.ok_or_else(nothing)
+}
+
+/// One entry of a listener's `alpn`: `None` for the reserved word `none`, otherwise a protocol identifier (RFC 7301 section 3.1).
 pub fn alpn(text: &str) -> Parsed<Option<Vec<u8>>> {
     match text {
         "none" => Ok(None),

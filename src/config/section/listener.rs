@@ -1,5 +1,7 @@
 //! Listeners, their TLS and their routes.
 
+use std::time::Duration;
+
 use crate::config::{
     field::{Field, Located},
     scalar::{
@@ -7,6 +9,7 @@ use crate::config::{
         pattern::{self, DnsPattern, UriPattern},
         word,
     },
+    section::policy::{self, Policy},
     walk::Fields,
 };
 
@@ -19,6 +22,10 @@ pub struct Listener {
     pub listen: Field<Listen>,
     /// Its TLS, if it is secured.
     pub tls: Field<Tls>,
+    /// Its Unix socket, if it is one.
+    pub unix: Field<Unix>,
+    /// Silence after which a connection is closed.
+    pub idle_timeout: Field<Duration>,
     /// Where its connections go.
     pub routes: Field<Vec<Located<Route>>>,
 }
@@ -32,6 +39,15 @@ pub struct Tls {
     pub alpn: Field<Vec<Located<Option<Vec<u8>>>>>,
     /// Client authentication.
     pub client_auth: Field<ClientAuth>,
+    /// Versions, suites and groups.
+    pub policy: Policy,
+}
+
+/// `unix` of a listener
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unix {
+    /// The mode of the socket.
+    pub mode: Field<u32>,
 }
 
 /// `client_auth` of a listener or a route
@@ -82,7 +98,10 @@ pub(in crate::config) fn listener(fields: &Fields<'_>) -> Listener {
             identities: fields.list("identities", word::name),
             alpn: fields.list("alpn", word::alpn),
             client_auth: fields.section("client_auth", client_auth),
+            policy: policy::read(fields),
         }),
+        unix: fields.section("unix", |fields| Unix { mode: fields.text("mode", address::mode) }),
+        idle_timeout: fields.duration("idle_timeout"),
         routes: fields.sections("routes", |fields| Route {
             sni: fields.text("sni", pattern::dns),
             client_auth: fields.section("client_auth", client_auth),

@@ -3,5 +3,6 @@
 
 pub mod listener;
 pub mod material;
+pub mod policy;
 pub mod settings;
 pub mod upstream;

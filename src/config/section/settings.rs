@@ -85,6 +85,8 @@ pub struct Transport {
     pub segmentation_offload: Field<bool>,
     /// Socket buffers, in bytes.
     pub socket_buffer: Field<u64>,
+    /// Between probes of a quiet TCP connection.
+    pub tcp_keep_alive: Field<Duration>,
 }
 
 /// `reload`
@@ -143,7 +145,11 @@ pub(in crate::config) fn timeouts(fields: &Fields<'_>) -> Timeouts {
 }
 
 pub(in crate::config) fn transport(fields: &Fields<'_>) -> Transport {
-    Transport { segmentation_offload: fields.flag("segmentation_offload"), socket_buffer: fields.size("socket_buffer") }
+    Transport {
+        segmentation_offload: fields.flag("segmentation_offload"),
+        socket_buffer: fields.size("socket_buffer"),
+        tcp_keep_alive: fields.duration("tcp_keep_alive"),
+    }
 }
 
 pub(in crate::config) fn reload(fields: &Fields<'_>) -> Reload {

@@ -7,6 +7,7 @@ use crate::config::{
         pattern::{self, DestinationRule},
         word,
     },
+    section::policy::{self, Policy},
     walk::Fields,
 };
 
@@ -21,6 +22,17 @@ pub struct Upstream {
     pub allow: Field<Allow>,
     /// Its TLS, if it is secured.
     pub tls: Field<Tls>,
+    /// What a component is told of the peer in front of the stream.
+    pub proxy_protocol: Field<ProxyProtocol>,
+}
+
+/// What a component is told of the peer in front of the stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProxyProtocol {
+    /// Nothing.
+    None,
+    /// A header of the PROXY protocol, version 2.
+    V2,
 }
 
 /// `allow` of an upstream
@@ -41,6 +53,10 @@ pub struct Tls {
     pub server_name: Field<ServerName>,
     /// An identity, by name, that is shown when the peer asks for one.
     pub identity: Field<String>,
+    /// Application protocols that are offered.
+    pub alpn: Field<Vec<Located<Vec<u8>>>>,
+    /// Versions, suites and groups.
+    pub policy: Policy,
 }
 
 /// How a peer's certificate is judged.
@@ -63,6 +79,9 @@ pub(in crate::config) fn upstream(fields: &Fields<'_>) -> Upstream {
             verification: fields.choice("verification", &[Verification::Full, Verification::Disabled]),
             server_name: fields.text("server_name", address::server_name),
             identity: fields.text("identity", word::name),
+            alpn: fields.list("alpn", word::protocol),
+            policy: policy::read(fields),
         }),
+        proxy_protocol: fields.choice("proxy_protocol", &[ProxyProtocol::None, ProxyProtocol::V2]),
     }
 }

@@ -14,8 +14,8 @@ use crate::{
     },
     observe::Observer,
     plan::{
-        Destination, HostPort, ListenerEnd, ListenerId, ListenerPlan, RoutePlan, ServerNameRule, StillTrusted, TrustId,
-        UpstreamEnd, UpstreamId, UpstreamPlan, UpstreamTls, Verification,
+        Destination, HostPort, ListenerEnd, ListenerId, ListenerPlan, Place, RoutePlan, ServerNameRule, StillTrusted,
+        TlsPolicy, TrustId, UpstreamEnd, UpstreamId, UpstreamPlan, UpstreamTls, Verification,
     },
     tls::{Configs, Judged},
 };
@@ -35,7 +35,8 @@ impl Rig {
         let identity = identity.map(|leaf| bench.identity("client", leaf));
         bench.plan.listeners.push(ListenerPlan {
             name: "out".to_owned(),
-            address: "[::1]:0".parse().unwrap(),
+            place: Place::Socket("[::1]:0".parse().unwrap()),
+            idle_timeout: None,
             end: ListenerEnd::LoopbackQuic,
             routes: vec![RoutePlan { sni: None, client_auth: None, upstream: UpstreamId(0) }],
         });
@@ -47,8 +48,11 @@ impl Rig {
                     verification: Verification::Trust(trust),
                     server_name: ServerNameRule::Requested,
                     identity,
+                    alpn: Vec::new(),
+                    policy: TlsPolicy::default(),
                 },
             },
+            proxy_header: false,
         });
         let observer = Observer::new(observed::setup(&bench.plan));
         let mut rig = Self { bench, observer, generations: Generations::default() };
@@ -96,7 +100,12 @@ fn pem(cas: &[&Ca]) -> String {
 
 /// A connection from the component, not dialled on yet.
 pub(super) fn connection() -> Connection {
-    Connection::new((ListenerId(0), 0), UpstreamId(0), "127.0.0.1:1".parse().unwrap(), Footing::default())
+    Connection::new(
+        (ListenerId(0), 0),
+        UpstreamId(0),
+        std::net::SocketAddr::from(([127, 0, 0, 1], 1)),
+        Footing::default(),
+    )
 }
 
 /// The far side under `configs`, whose server showed `leaf` at `at`.

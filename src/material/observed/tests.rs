@@ -11,24 +11,34 @@ use crate::{
     },
     observe::{Observer, Phase, Role, component::Component, labels::MaterialState, status::ConnectionsRow},
     plan::{
-        AlpnPolicy, ClientAuth, ClientAuthMode, HostPort, IdentityId, ListenerTls, RoutePlan, ServerNameRule,
-        UpstreamId, UpstreamTls,
+        AlpnPolicy, ClientAuth, ClientAuthMode, HostPort, IdentityId, ListenerTls, Place, RoutePlan, ServerNameRule,
+        TlsPolicy, UpstreamId, UpstreamTls,
     },
 };
 
 fn secured(name: &str, identities: Vec<IdentityId>, trust: Option<TrustId>) -> ListenerPlan {
     let auth = |trust| ClientAuth { trust, mode: ClientAuthMode::Required, allow: None };
-    let tls = ListenerTls { identities, alpn: AlpnPolicy::default(), client_auth: trust.map(auth) };
+    let tls = ListenerTls {
+        identities,
+        alpn: AlpnPolicy::default(),
+        client_auth: trust.map(auth),
+        policy: TlsPolicy::default(),
+    };
     ListenerPlan {
         name: name.to_owned(),
-        address: "[::]:50072".parse().unwrap(),
+        place: Place::Socket("[::]:50072".parse().unwrap()),
+        idle_timeout: None,
         end: ListenerEnd::Quic(tls),
         routes: vec![RoutePlan { sni: None, client_auth: None, upstream: UpstreamId(0) }],
     }
 }
 
 fn plaintext_upstream(name: &str) -> UpstreamPlan {
-    UpstreamPlan { name: name.to_owned(), end: UpstreamEnd::LoopbackQuic("127.0.0.1:60072".parse().unwrap()) }
+    UpstreamPlan {
+        name: name.to_owned(),
+        end: UpstreamEnd::LoopbackQuic("127.0.0.1:60072".parse().unwrap()),
+        proxy_header: false,
+    }
 }
 
 fn secured_upstream(name: &str, trust: TrustId, identity: IdentityId) -> UpstreamPlan {
@@ -36,9 +46,11 @@ fn secured_upstream(name: &str, trust: TrustId, identity: IdentityId) -> Upstrea
         verification: Verification::Trust(trust),
         server_name: ServerNameRule::Requested,
         identity: Some(identity),
+        alpn: Vec::new(),
+        policy: TlsPolicy::default(),
     };
     let destination = Destination::Fixed(HostPort { host: "stargate.example".to_owned(), port: 50072 });
-    UpstreamPlan { name: name.to_owned(), end: UpstreamEnd::Quic { destination, tls } }
+    UpstreamPlan { name: name.to_owned(), end: UpstreamEnd::Quic { destination, tls }, proxy_header: false }
 }
 
 /// Loads the plan and tells an observer.

@@ -1,14 +1,13 @@
 //! From the arrival of a peer to a connection, or to the reason why there is none.
 
 use std::{
-    net::SocketAddr,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use super::{ConnectionRecord, PeerFacts, Traffic, abandoned, milliseconds, peer::Shown};
 use crate::observe::{
-    Component, escape,
+    Component, PeerAddress, escape,
     labels::{ConnectionResult, HandshakeFailure, Label},
 };
 
@@ -22,15 +21,15 @@ pub struct Attempt {
 #[derive(Debug)]
 pub(super) struct Begun {
     pub(super) listener: Arc<Component>,
-    pub(super) peer: SocketAddr,
+    pub(super) peer: PeerAddress,
     pub(super) since: Instant,
     pub(super) facts: PeerFacts,
 }
 
 impl Attempt {
     /// A peer has arrived at a listener.
-    pub fn begin(listener: &Arc<Component>, peer: SocketAddr) -> Self {
-        let since = Instant::now();
+    pub fn begin(listener: &Arc<Component>, peer: impl Into<PeerAddress>) -> Self {
+        let (peer, since) = (peer.into(), Instant::now());
         Self { begun: Some(Begun { listener: Arc::clone(listener), peer, since, facts: PeerFacts::default() }) }
     }
 

@@ -13,7 +13,7 @@ use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 pub use material::{CertificateFacts, CertificateRow, MaterialFacts, MaterialKind, MaterialRow, Refusal, RefusalRow};
 
-use super::{Component, labels::Label};
+use super::{Component, PeerAddress, labels::Label};
 
 /// The most connections that are listed.
 pub const CONNECTIONS: usize = 100;
@@ -117,7 +117,7 @@ pub struct ConnectionRow {
     /// The upstream.
     pub upstream: String,
     /// The address of the listener's peer.
-    pub peer: SocketAddr,
+    pub peer: PeerAddress,
     /// The server name that it asked for, escaped.
     pub server_name: Option<String>,
     /// The application protocol, escaped.

@@ -12,47 +12,70 @@ use crate::{
     },
     plan::{
         AlpnPolicy, ClientAuth, ClientAuthMode, IdentityId, ListenerEnd, ListenerPlan, ListenerTls, NamePatterns,
-        TrustId,
+        Place, TrustId, Unit,
     },
 };
+
+/// The owner alone: whoever else is to connect is named by the file.
+const UNIX_MODE: u32 = 0o600;
 
 impl Compiler<'_> {
     pub(super) fn all_listeners(&self) -> Option<Vec<ListenerPlan>> {
         whole(self.document.listeners.value()?.iter().map(|listener| {
-            let Listener { name, listen, tls, .. } = &listener.value;
-            let secured = listen.value().map(|listen| listen.scheme.is_secured());
+            let Listener { name, listen, tls, unix, idle_timeout, .. } = &listener.value;
+            let scheme = listen.value().map(|listen| listen.scheme);
             let tls_plan = match tls {
-                Field::Given(tls) if secured != Some(false) => self.listener_tls(tls),
+                Field::Given(tls) if scheme.is_none_or(Scheme::is_secured) => self.listener_tls(tls, scheme),
                 Field::Given(_) | Field::Absent | Field::Invalid => None,
             };
             let routes = self.routes(listener);
             let listen = listen.given()?;
             let scheme = listen.value.scheme;
             self.check_tls(&listener.spot, scheme, tls);
-            if !scheme.is_secured() {
-                self.check_plaintext(&listen.spot, listen.value.address);
+            if let (false, Place::Socket(address)) = (scheme.is_secured(), &listen.value.place) {
+                self.check_plaintext(&listen.spot, *address);
+            }
+            if let (Some(unix), true) = (unix.given(), scheme != Scheme::Unix) {
+                self.report(
+                    &unix.spot,
+                    Fault::new(format!("`{scheme}` is no Unix socket"), "no `unix`, or `unix:/path`"),
+                );
+            }
+            if let (Some(idle), Unit::Session) = (idle_timeout.given(), scheme.unit()) {
+                let message = format!("`{scheme}` has an idle timeout of its own");
+                self.report(&idle.spot, Fault::new(message, "`timeouts.idle`, which is for all of QUIC"));
             }
             let end = match scheme {
                 Scheme::Quic => ListenerEnd::Quic(tls_plan?),
                 Scheme::QuicPlaintext => ListenerEnd::LoopbackQuic,
-                // Not carried yet: refused where addresses are read.
-                Scheme::WebTransport | Scheme::WebTransportPlaintext | Scheme::Tls | Scheme::Tcp | Scheme::Unix => {
-                    return None;
+                Scheme::Tls => ListenerEnd::Tls(tls_plan?),
+                Scheme::Tcp => ListenerEnd::Tcp,
+                Scheme::Unix => {
+                    ListenerEnd::Unix { mode: unix.value().map_or(UNIX_MODE, |unix| unix.mode.or(UNIX_MODE)) }
                 }
+                // Not carried yet: refused where addresses are read.
+                Scheme::WebTransport | Scheme::WebTransportPlaintext => return None,
             };
-            Some(ListenerPlan { name: name.value()?.clone(), address: listen.value.address, end, routes: routes? })
+            Some(ListenerPlan {
+                name: name.value()?.clone(),
+                place: listen.value.place.clone(),
+                end,
+                idle_timeout: idle_timeout.value().copied(),
+                routes: routes?,
+            })
         }))
     }
 
-    fn listener_tls(&self, tls: &Located<Tls>) -> Option<ListenerTls> {
-        let Tls { identities, alpn, client_auth } = &tls.value;
+    fn listener_tls(&self, tls: &Located<Tls>, scheme: Option<Scheme>) -> Option<ListenerTls> {
+        let Tls { identities, alpn, client_auth, policy } = &tls.value;
+        let policy = self.policy(policy, scheme);
         let identities = identities.value().and_then(|names| {
             self.check_twice(names, |name| shown(name));
             whole(names.iter().map(|name| self.refer(&self.identities, name).map(IdentityId)))
         });
         let alpn = self.alpn(alpn);
         let client_auth = self.client_auth(client_auth);
-        Some(ListenerTls { identities: identities?, alpn: alpn?, client_auth: client_auth? })
+        Some(ListenerTls { identities: identities?, alpn: alpn?, client_auth: client_auth?, policy: policy? })
     }
 
     /// An empty list means peers that offer nothing, as Raw QUIC does.
@@ -103,7 +126,7 @@ impl Compiler<'_> {
     }
 
     /// Reports what stands in a list for a second time.
-    fn check_twice<T: Eq + std::hash::Hash>(&self, list: &[Located<T>], name: impl Fn(&T) -> String) {
+    pub(super) fn check_twice<T: Eq + std::hash::Hash>(&self, list: &[Located<T>], name: impl Fn(&T) -> String) {
         let mut seen = HashSet::new();
         for item in list {
             if !seen.insert(&item.value) {

@@ -4,6 +4,7 @@
 mod listener;
 mod material;
 mod names;
+mod policy;
 mod route;
 mod settings;
 mod sockets;

@@ -6,8 +6,9 @@ use crate::{
         Field, Located,
         problem::Fault,
         scalar::{
-            address::{Dial, Target},
+            address::{Dial, ServerName, Target},
             pattern::DnsPattern,
+            scheme::{Scheme, Unit},
         },
         section::listener::{Listener, Route},
     },
@@ -18,18 +19,22 @@ impl Compiler<'_> {
     pub(super) fn routes(&self, listener: &Located<Listener>) -> Option<Vec<RoutePlan>> {
         let routes = listener.value.routes.value()?;
         self.check_reachable(routes);
-        let secured = listener.value.listen.value().map(|listen| listen.scheme.is_secured());
+        let scheme = listener.value.listen.value().map(|listen| listen.scheme);
         whole(routes.iter().map(|route| {
             let Route { sni, client_auth, upstream } = &route.value;
             let client_auth_plan = self.client_auth(client_auth);
-            if let (Some(false), Some(client_auth)) = (secured, client_auth.given()) {
+            if let (Some(false), Some(client_auth)) = (scheme.map(Scheme::is_secured), client_auth.given()) {
                 let message = "client authentication needs TLS, and the listener is plaintext";
                 self.report(&client_auth.spot, Fault::new(message, "no `client_auth`, or a secured listener"));
             }
+            if let (Some(scheme), Some(sni)) = (scheme.filter(|scheme| !names_a_server(*scheme)), sni.given()) {
+                let message = format!("nobody who comes by `{scheme}` asks for a server name, so this never fits");
+                self.report(&sni.spot, Fault::new(message, "one route, without `sni`"));
+            }
             let reference = upstream.given();
             let target = reference.and_then(|reference| self.refer(&self.upstreams, reference));
-            if let (Some(reference), Some(target), Some(secured)) = (reference, target, secured) {
-                self.check_pair(reference, secured, target);
+            if let (Some(reference), Some(target), Some(scheme)) = (reference, target, scheme) {
+                self.check_pair(reference, scheme, target);
             }
             if sni.is_invalid() {
                 return None;
@@ -39,18 +44,25 @@ impl Compiler<'_> {
     }
 
     /// Plaintext to plaintext is no work for Iris, and only a component, over loopback QUIC, names a destination.
-    fn check_pair(&self, reference: &Located<String>, secured: bool, target: usize) {
+    fn check_pair(&self, reference: &Located<String>, scheme: Scheme, target: usize) {
         let Some(dial) = self.dial_of(target) else { return };
+        let secured = scheme.is_secured();
+        let names_destination = scheme == Scheme::QuicPlaintext;
+        if !names_a_server(scheme) && self.passes_name_on(target) {
+            let message = format!("`{scheme}` asks for no server name, and this upstream passes one on");
+            self.report(&reference.spot, Fault::new(message, "an upstream with a fixed `server_name`"));
+        }
         if !secured && !dial.scheme.is_secured() {
             let message = format!("plaintext leads to plaintext (`{}`)", dial.scheme);
             self.report(&reference.spot, Fault::new(message, "a secured upstream, or a secured listener"));
         }
-        if secured && dial.target == Target::Requested {
-            let message = "a secured listener names no destination, and this upstream needs one";
-            self.report(
-                &reference.spot,
-                Fault::new(message, "an upstream with a fixed `dial`, or a plaintext listener"),
-            );
+        if !names_destination && dial.target == Target::Requested {
+            let message = match secured {
+                true => "a secured listener names no destination, and this upstream needs one".to_owned(),
+                false => format!("`{scheme}` names no destination, and this upstream needs one"),
+            };
+            let allowed = "an upstream with a fixed `dial`, or a listener with `quic+plaintext://`";
+            self.report(&reference.spot, Fault::new(message, allowed));
         }
     }
 
@@ -92,7 +104,17 @@ impl Compiler<'_> {
         }
     }
 
+    fn passes_name_on(&self, upstream: usize) -> bool {
+        let tls = self.document.upstreams.value().and_then(|all| all.get(upstream)?.value.tls.value());
+        tls.and_then(|tls| tls.server_name.value()).is_some_and(|name| *name == ServerName::Requested)
+    }
+
     fn dial_of(&self, upstream: usize) -> Option<&Dial> {
         self.document.upstreams.value()?.get(upstream)?.value.dial.value()
     }
+}
+
+/// Whether connections of this scheme say which server they want.
+fn names_a_server(scheme: Scheme) -> bool {
+    scheme.is_secured() || scheme.unit() == Unit::Session
 }

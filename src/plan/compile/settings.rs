@@ -133,6 +133,7 @@ impl Compiler<'_> {
         TransportSettings {
             segmentation_offload: written.segmentation_offload.or(default.segmentation_offload),
             socket_buffer: written.socket_buffer.value().map_or(default.socket_buffer, |value| number(*value)),
+            tcp_keep_alive: written.tcp_keep_alive.or(default.tcp_keep_alive),
         }
     }
 

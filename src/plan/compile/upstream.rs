@@ -14,15 +14,35 @@ use crate::{
         },
         section::upstream::{self, Tls, Upstream},
     },
-    plan::{Destination, DestinationRules, IdentityId, TrustId, UpstreamEnd, UpstreamPlan, UpstreamTls, Verification},
+    plan::{
+        Destination, DestinationRules, IdentityId, TrustId, Unit, UpstreamEnd, UpstreamPlan, UpstreamTls, Verification,
+    },
 };
 
 impl Compiler<'_> {
     pub(super) fn all_upstreams(&self) -> Option<Vec<UpstreamPlan>> {
         whole(self.document.upstreams.value()?.iter().map(|upstream| {
             let end = self.upstream_end(upstream);
-            Some(UpstreamPlan { name: upstream.value.name.value()?.clone(), end: end? })
+            let proxy_header = self.proxy_header(&upstream.value);
+            Some(UpstreamPlan { name: upstream.value.name.value()?.clone(), end: end?, proxy_header: proxy_header? })
         }))
+    }
+
+    fn proxy_header(&self, upstream: &Upstream) -> Option<bool> {
+        let written = match &upstream.proxy_protocol {
+            Field::Absent => return Some(false),
+            Field::Invalid => return None,
+            Field::Given(written) => written,
+        };
+        let wanted = written.value == upstream::ProxyProtocol::V2;
+        if wanted
+            && let Some(dial) = upstream.dial.value()
+            && (dial.scheme.unit() == Unit::Session || dial.scheme.is_secured())
+        {
+            let message = format!("a header of the PROXY protocol is for a component, and `{}` is none", dial.scheme);
+            self.report(&written.spot, Fault::new(message, "an upstream with `tcp://` or `unix:`"));
+        }
+        Some(wanted)
     }
 
     fn upstream_end(&self, upstream: &Located<Upstream>) -> Option<UpstreamEnd> {
@@ -37,21 +57,35 @@ impl Compiler<'_> {
         self.check_tls(&upstream.spot, *scheme, tls);
         let destination = match target {
             Target::Fixed(host) => {
-                if let Some(allow) = allow.given() {
-                    let message = "`allow` is for destinations that a component asks for, and this one is fixed";
-                    self.report(&allow.spot, Fault::new(message, format!("`dial: {scheme}requested`, or no `allow`")));
-                }
+                self.check_fixed(*scheme, allow);
                 Some(Destination::Fixed(host.clone()))
             }
             Target::Requested => self.requested(upstream).map(Destination::Requested),
+            Target::Unix(path) => {
+                self.check_fixed(*scheme, allow);
+                return Some(UpstreamEnd::Unix(path.clone()));
+            }
         };
         match (scheme, destination?) {
             (Scheme::Quic, destination) => Some(UpstreamEnd::Quic { destination, tls: tls_plan? }),
             (Scheme::QuicPlaintext, Destination::Fixed(host)) => {
                 self.loopback(dial.given()?, &host).map(UpstreamEnd::LoopbackQuic)
             }
+            (Scheme::Tls, Destination::Fixed(to)) => Some(UpstreamEnd::Tls { to, tls: tls_plan? }),
+            (Scheme::Tcp, Destination::Fixed(host)) => self.loopback(dial.given()?, &host).map(UpstreamEnd::Tcp),
             // Not carried yet, or plaintext with no fixed destination: refused where addresses are read.
             _ => None,
+        }
+    }
+
+    fn check_fixed(&self, scheme: Scheme, allow: &Field<upstream::Allow>) {
+        if let Some(allow) = allow.given() {
+            let message = "`allow` is for destinations that a component asks for, and this one is fixed";
+            let allowed = match scheme {
+                Scheme::Quic => format!("`dial: {scheme}requested`, or no `allow`"),
+                _ => "no `allow`".to_owned(),
+            };
+            self.report(&allow.spot, Fault::new(message, allowed));
         }
     }
 
@@ -73,6 +107,15 @@ impl Compiler<'_> {
     fn upstream_tls(&self, tls: &Located<Tls>, dial: Option<&Dial>) -> Option<UpstreamTls> {
         let verification = self.verification(tls);
         let identity = self.refer_if_given(&self.identities, &tls.value.identity);
+        let policy = self.policy(&tls.value.policy, dial.map(|dial| dial.scheme));
+        let alpn = match &tls.value.alpn {
+            Field::Invalid => None,
+            Field::Absent => Some(Vec::new()),
+            Field::Given(written) => {
+                self.check_twice(&written.value, |protocol| shown(&String::from_utf8_lossy(protocol)));
+                Some(written.value.iter().map(|protocol| protocol.value.clone()).collect())
+            }
+        };
         let server_name = match (&tls.value.server_name, dial.map(|dial| &dial.target)) {
             (Field::Given(name), _) => Some(name.value.clone()),
             (Field::Absent, Some(Target::Fixed(host))) => Some(name_of(host)),
@@ -81,12 +124,14 @@ impl Compiler<'_> {
                 self.report(&tls.spot, Fault::new(message, "`server_name: requested`, or a fixed name"));
                 None
             }
-            (Field::Absent, None) | (Field::Invalid, _) => None,
+            (Field::Absent, None | Some(Target::Unix(_))) | (Field::Invalid, _) => None,
         };
         Some(UpstreamTls {
             verification: verification?,
             server_name: server_name?,
             identity: identity?.map(IdentityId),
+            alpn: alpn?,
+            policy: policy?,
         })
     }
 

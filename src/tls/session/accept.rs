@@ -142,8 +142,11 @@ impl AcceptSession {
         let alpn: Option<Vec<&[u8]>> = offer.alpn.as_ref().map(|all| all.iter().map(Vec::as_slice).collect());
         match configs.choose(offer.server_name.as_deref(), alpn.as_deref()) {
             Ok((chosen, config)) => {
+                let quic = config.quic.clone().ok_or_else(|| {
+                    self.refuse(HandshakeFailure::NotReady, Alert::HANDSHAKE_FAILURE, "nothing for QUIC")
+                })?;
                 accepting.outcome.chosen.get_or_init(|| chosen);
-                Ok(config.quic.clone().start_session(self.version, parameters))
+                Ok(quic.start_session(self.version, parameters))
             }
             Err(refused) => Err(self.refuse(refused.failure, refused.alert, refused.reason)),
         }

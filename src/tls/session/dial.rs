@@ -15,7 +15,10 @@ use quinn_proto::{
 use rustls::pki_types::UnixTime;
 
 use super::{Learned, VERSION};
-use crate::{observe::labels::HandshakeFailure, tls::standing::Standing};
+use crate::{
+    observe::labels::HandshakeFailure,
+    tls::{server::initial_suite, standing::Standing},
+};
 
 /// What became of one dial's handshake.
 #[derive(Debug)]
@@ -86,7 +89,8 @@ impl ClientConfig for Dialling {
             // quinn has no word for it; the outcome has.
             return Err(ConnectError::UnsupportedVersion);
         }
-        let config = QuicClientConfig::try_from(self.config.clone()).map_err(|_| ConnectError::UnsupportedVersion)?;
+        let config = QuicClientConfig::with_initial(self.config.clone(), initial_suite())
+            .map_err(|_| ConnectError::UnsupportedVersion)?;
         let inner = Arc::new(config).start_session(version, server_name, parameters)?;
         Ok(Box::new(DialSession { inner, outcome: self.outcome.clone() }))
     }

@@ -17,7 +17,6 @@ use super::rig::{DEADLINE, Ends, Rig};
 use crate::{
     material::{load, provider},
     plan::{IdentityId, UpstreamId},
-    tls::server::QUIC_VERSIONS,
 };
 
 /// Counts what a server hands out.
@@ -69,7 +68,7 @@ async fn a_listener_hands_out_no_tickets() {
     let roots = generations.trust(rig.trust).expect("loaded").value.roots.clone();
     let tickets = Arc::new(Tickets::default());
     let mut tls = rustls::ClientConfig::builder_with_provider(provider().clone())
-        .with_protocol_versions(QUIC_VERSIONS)
+        .with_protocol_versions(&[&rustls::version::TLS13])
         .expect("TLS 1.3")
         .with_root_certificates(roots)
         .with_no_client_auth();
@@ -116,7 +115,7 @@ async fn a_dial_uses_no_tickets_and_sends_nothing_early() {
     let identity = &generations.identity(IdentityId(0)).expect("loaded").value;
     let sessions = Arc::new(Sessions::default());
     let mut tls = rustls::ServerConfig::builder_with_provider(provider().clone())
-        .with_protocol_versions(QUIC_VERSIONS)
+        .with_protocol_versions(&[&rustls::version::TLS13])
         .expect("TLS 1.3")
         .with_no_client_auth()
         .with_cert_resolver(Arc::new(rustls::sign::SingleCertAndKey::from((*identity.certified).clone())));

@@ -16,8 +16,8 @@ use crate::{
     observe::labels::HandshakeFailure,
     plan::{
         AlpnPolicy, ClientAuth, ClientAuthMode, Destination, HostPort, IdentityId, ListenerEnd, ListenerId,
-        ListenerPlan, ListenerTls, NamePatterns, RoutePlan, ServerNameRule, TrustId, UpstreamEnd, UpstreamId,
-        UpstreamPlan, UpstreamTls, Verification,
+        ListenerPlan, ListenerTls, NamePatterns, Place, RoutePlan, ServerNameRule, TlsPolicy, TrustId, UpstreamEnd,
+        UpstreamId, UpstreamPlan, UpstreamTls, Verification,
     },
     tls::{AcceptOutcome, Configs, DialOutcome, accept, classify, initial_only},
 };
@@ -46,11 +46,13 @@ impl Rig {
         let server = bench.identity("server", leaf);
         bench.plan.listeners.push(ListenerPlan {
             name: "listener".to_owned(),
-            address: "[::1]:0".parse().expect("address"),
+            place: Place::Socket("[::1]:0".parse().expect("address")),
+            idle_timeout: None,
             end: ListenerEnd::Quic(ListenerTls {
                 identities: vec![server],
                 alpn: AlpnPolicy { none: true, protocols: Vec::new() },
                 client_auth: None,
+                policy: TlsPolicy::default(),
             }),
             routes: vec![RoutePlan { sni: None, client_auth: None, upstream: UpstreamId(0) }],
         });
@@ -62,8 +64,11 @@ impl Rig {
                     verification: Verification::Trust(trust),
                     server_name: ServerNameRule::Requested,
                     identity: None,
+                    alpn: Vec::new(),
+                    policy: TlsPolicy::default(),
                 },
             },
+            proxy_header: false,
         });
         Self { bench, ca, trust, clients: 0 }
     }
@@ -71,7 +76,7 @@ impl Rig {
     pub(super) fn listener(&mut self) -> &mut ListenerTls {
         match &mut self.bench.plan.listeners[0].end {
             ListenerEnd::Quic(tls) => tls,
-            ListenerEnd::LoopbackQuic => unreachable!("made as a secured one"),
+            _ => unreachable!("made as a secured one"),
         }
     }
 
@@ -82,7 +87,7 @@ impl Rig {
     pub(super) fn upstream(&mut self) -> &mut UpstreamTls {
         match &mut self.bench.plan.upstreams[0].end {
             UpstreamEnd::Quic { tls, .. } => tls,
-            UpstreamEnd::LoopbackQuic(_) => unreachable!("made as a secured one"),
+            _ => unreachable!("made as a secured one"),
         }
     }
 

@@ -44,6 +44,8 @@ pub fn failure_of(error: &Error) -> HandshakeFailure {
         Error::PeerIncompatible(
             rustls::PeerIncompatible::ServerDoesNotSupportTls12Or13
             | rustls::PeerIncompatible::SupportedVersionsExtensionRequired
+            | rustls::PeerIncompatible::Tls12NotOffered
+            | rustls::PeerIncompatible::Tls12NotOfferedOrEnabled
             | rustls::PeerIncompatible::Tls13RequiredForQuic
             | rustls::PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig,
         ) => HandshakeFailure::Version,

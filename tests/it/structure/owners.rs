@@ -26,6 +26,8 @@ pub(super) const OWNERS: &[Rule] = &[
     (Crate("hyper"), &["src/admin/"]),
     (Crate("hyper_util"), &["src/admin/"]),
     (Crate("http_body_util"), &["src/admin/"]),
+    // A handshake anywhere else would be judged by nobody.
+    (Crate("tokio_rustls"), &["src/tls/stream.rs", "src/transport/bytes.rs", "src/cli/probe.rs", "src/cli/probe/"]),
     (Crate("rcgen"), &["src/cli/demo.rs", "src/cli/demo/"]),
     (Crate("h3"), &["src/cli/probe.rs", "src/cli/probe/"]),
     // Whoever builds such a configuration elsewhere forgets one of its refusals (resumption, early data, versions).

@@ -13,10 +13,7 @@ fn compiled(name: &str) -> Plan {
 
 fn tls_of<'a>(plan: &'a Plan, listener: &str) -> &'a ListenerTls {
     let found = plan.listeners.iter().find(|one| one.name == listener).expect("the listener is there");
-    match &found.end {
-        ListenerEnd::Quic(tls) => tls,
-        ListenerEnd::LoopbackQuic => panic!("{listener} is plaintext"),
-    }
+    found.end.tls().unwrap_or_else(|| panic!("{listener} is plaintext"))
 }
 
 #[test]
@@ -37,7 +34,7 @@ fn stargate_takes_both_kinds_of_tunnel_and_dials_any_pylon() {
     assert_eq!(tls.alpn, AlpnPolicy { none: true, protocols: vec![b"h3".to_vec()] });
     assert_eq!(tls.client_auth.as_ref().map(|auth| auth.mode), Some(ClientAuthMode::Required));
     let listener = &plan.listeners[0];
-    assert_eq!(listener.address.port(), 50072);
+    assert_eq!(listener.place.socket().unwrap().port(), 50072);
     assert!(listener.route_for(Some("stargate-0.stargate.example.com")).is_some());
     assert!(listener.route_for(None).is_none() && listener.route_for(Some("elsewhere.example")).is_none());
     let UpstreamEnd::Quic { destination: Destination::Requested(rules), tls } = &plan.upstreams[1].end else {

@@ -46,7 +46,7 @@ const ROWS: &[Row] = &[
         "line 4: identities.edge.private-key: an identity has no key `private-key`; expected one of `certificate`, `private_key`, `bundle`, `expect` (did you mean `private_key`?)",
     ]),
     row("listen: quic://[::]:50072", "listen: quic://[::]:50072\n    alpn: [ h3 ]", &[
-        "line 10: listeners[0].alpn: a listener has no key `alpn`; expected one of `name`, `listen`, `tls`, `routes` (its place is `listeners[].tls.alpn`)",
+        "line 10: listeners[0].alpn: a listener has no key `alpn`; expected one of `name`, `listen`, `tls`, `unix`, `idle_timeout`, `routes` (its place is `listeners[].tls.alpn` or `upstreams[].tls.alpn`)",
     ]),
     row("    listen: quic://[::]:50072\n", "", &[
         "line 8: listeners[0]: a listener has no `listen`; expected `listen` (listen address)",
@@ -124,31 +124,22 @@ const ROWS: &[Row] = &[
     ]),
     // Addresses.
     row("quic://[::]:50072", "\"[::]:50072\"", &[
-        "line 9: listeners[0].listen: `[::]:50072` has no scheme; expected an address that begins with `quic://` or `quic+plaintext://`",
+        "line 9: listeners[0].listen: `[::]:50072` has no scheme; expected an address that begins with `quic://` or `tls://` or `quic+plaintext://` or `tcp://` or `unix:`",
     ]),
     row("quic://[::]:50072", "quick://[::]:50072", &[
-        "line 9: listeners[0].listen: unknown scheme `quick://`; expected an address that begins with `quic://` or `quic+plaintext://` (did you mean `quic://`?)",
+        "line 9: listeners[0].listen: unknown scheme `quick://`; expected an address that begins with `quic://` or `tls://` or `quic+plaintext://` or `tcp://` or `unix:` (did you mean `quic://`?)",
     ]),
     row("quic://[::]:50072", "https://[::]:50072", &[
-        "line 9: listeners[0].listen: unknown scheme `https://`; expected an address that begins with `quic://` or `quic+plaintext://`",
+        "line 9: listeners[0].listen: unknown scheme `https://`; expected an address that begins with `quic://` or `tls://` or `quic+plaintext://` or `tcp://` or `unix:`",
     ]),
     row("quic://[::]:50072", "QUIC://[::]:50072", &[
-        "line 9: listeners[0].listen: unknown scheme `QUIC://`; expected an address that begins with `quic://` or `quic+plaintext://` (did you mean `quic://`?)",
+        "line 9: listeners[0].listen: unknown scheme `QUIC://`; expected an address that begins with `quic://` or `tls://` or `quic+plaintext://` or `tcp://` or `unix:` (did you mean `quic://`?)",
     ]),
     row("quic://[::]:50072", "webtransport://[::]:4433", &[
-        "line 9: listeners[0].listen: this build does not carry `webtransport://` yet; expected an address that begins with `quic://` or `quic+plaintext://`",
-    ]),
-    row("quic://[::]:50072", "tls://[::]:4433", &[
-        "line 9: listeners[0].listen: this build does not carry `tls://` yet; expected an address that begins with `quic://` or `quic+plaintext://`",
-    ]),
-    row("quic+plaintext://127.0.0.1:60072", "tcp://127.0.0.1:60072", &[
-        "line 17: upstreams[0].dial: this build does not carry `tcp://` yet; expected an address that begins with `quic://` or `quic+plaintext://`",
-    ]),
-    row("quic+plaintext://127.0.0.1:60072", "unix:/run/app.sock", &[
-        "line 17: upstreams[0].dial: this build does not carry `unix:` yet; expected an address that begins with `quic://` or `quic+plaintext://`",
+        "line 9: listeners[0].listen: this build does not carry `webtransport://` yet; expected an address that begins with `quic://` or `tls://` or `quic+plaintext://` or `tcp://` or `unix:`",
     ]),
     row("quic+plaintext://127.0.0.1:60072", "webtransport+plaintext://127.0.0.1:1", &[
-        "line 17: upstreams[0].dial: this build does not carry `webtransport+plaintext://` yet; expected an address that begins with `quic://` or `quic+plaintext://`",
+        "line 17: upstreams[0].dial: this build does not carry `webtransport+plaintext://` yet; expected an address that begins with `quic://` or `tls://` or `quic+plaintext://` or `tcp://` or `unix:`",
     ]),
     row("quic://[::]:50072", "quic://[::]", &[
         "line 9: listeners[0].listen: `[::]` is an address without a port; expected `quic://` with an IP address and a port, such as `quic://127.0.0.1:4433` or `quic://[::]:4433`",
@@ -200,10 +191,10 @@ const ROWS: &[Row] = &[
         "line 18: upstreams[1]: `quic://` carries TLS, and there is no `tls`; expected `tls: { ... }`",
     ]),
     row("dial: quic+plaintext://127.0.0.1:60072", "dial: quic+plaintext://127.0.0.1:60072\n    tls: { trust: workers }", &[
-        "line 18: upstreams[0].tls: `quic+plaintext://` carries no TLS; expected no `tls`, or an address with `quic://`",
+        "line 18: upstreams[0].tls: `quic+plaintext://` carries no TLS; expected no `tls`, or an address with `quic://`, `tls://`",
     ]),
     row("listen: quic+plaintext://127.0.0.1:50172", "listen: quic+plaintext://127.0.0.1:50172\n    tls: { identities: [ edge ] }", &[
-        "line 14: listeners[1].tls: `quic+plaintext://` carries no TLS; expected no `tls`, or an address with `quic://`",
+        "line 14: listeners[1].tls: `quic+plaintext://` carries no TLS; expected no `tls`, or an address with `quic://`, `tls://`",
     ]),
     row("upstream: far", "upstream: component", &[
         "line 14: listeners[1].routes[0].upstream: plaintext leads to plaintext (`quic+plaintext://`); expected a secured upstream, or a secured listener",
@@ -344,10 +335,48 @@ const ROWS: &[Row] = &[
         "line 20: upstreams[1].allow: `allow` is for destinations that a component asks for, and this one is fixed; expected `dial: quic://requested`, or no `allow`",
     ]),
     row("    dial: quic+plaintext://127.0.0.1:60072\n", "    dial: quic://requested\n    allow: { destinations: [ \"10.0.0.0/8:*\" ] }\n    tls: { trust: workers, server_name: requested }\n", &[
-        "line 11: listeners[0].routes[0].upstream: a secured listener names no destination, and this upstream needs one; expected an upstream with a fixed `dial`, or a plaintext listener",
+        "line 11: listeners[0].routes[0].upstream: a secured listener names no destination, and this upstream needs one; expected an upstream with a fixed `dial`, or a listener with `quic+plaintext://`",
+    ]),
+    row("quic+plaintext://127.0.0.1:60072", "unix:app.sock", &[
+        "line 17: upstreams[0].dial: `app.sock` is no absolute path; expected `unix:/path/of.sock`, 107 bytes at the most",
+    ]),
+    row("quic+plaintext://127.0.0.1:60072", "tcp://10.0.0.1:60072", &[
+        "line 17: upstreams[0].dial: plaintext on `10.0.0.1`, which is not a loopback address; expected a loopback address (127.0.0.0/8 or ::1), or `development: { allow_remote_plaintext: true }`",
+    ]),
+    row("quic+plaintext://127.0.0.1:50172", "tcp://127.0.0.1:50172\n    unix: { mode: 0600 }\n    tls: { identities: [ edge ] }", &[
+        "line 14: listeners[1].unix: `tcp://` is no Unix socket; expected no `unix`, or `unix:/path`",
+        "line 15: listeners[1].tls: `tcp://` carries no TLS; expected no `tls`, or an address with `quic://`, `tls://`",
+    ]),
+    row("quic+plaintext://127.0.0.1:50172", "unix:/run/iris.sock\n    unix: { mode: rw }", &[
+        "line 14: listeners[1].unix.mode: `rw` is no mode; expected three octal digits, such as `\"0600\"`",
+    ]),
+    row("quic+plaintext://127.0.0.1:50172\n    routes: [ { upstream: far } ]", "tcp://127.0.0.1:50172\n    routes: [ { sni: a.example, upstream: far }, { upstream: component } ]", &[
+        "line 14: listeners[1].routes[0].sni: nobody who comes by `tcp://` asks for a server name, so this never fits; expected one route, without `sni`",
+        "line 14: listeners[1].routes[1].upstream: plaintext leads to plaintext (`quic+plaintext://`); expected a secured upstream, or a secured listener",
+    ]),
+    row("quic+plaintext://127.0.0.1:50172\n    routes: [ { upstream: far } ]\nupstreams:", "unix:/run/iris.sock\n    routes: [ { upstream: any } ]\nupstreams:\n  - { name: any, dial: \"quic://requested\", allow: { destinations: [ \"10.0.0.0/8:*\" ] }, tls: { trust: workers, server_name: requested } }", &[
+        "line 14: listeners[1].routes[0].upstream: `unix:` asks for no server name, and this upstream passes one on; expected an upstream with a fixed `server_name`",
+        "line 14: listeners[1].routes[0].upstream: `unix:` names no destination, and this upstream needs one; expected an upstream with a fixed `dial`, or a listener with `quic+plaintext://`",
+    ]),
+    row("listen: quic://[::]:50072", "listen: quic://[::]:50072\n    idle_timeout: 10s", &[
+        "line 10: listeners[0].idle_timeout: `quic://` has an idle timeout of its own; expected `timeouts.idle`, which is for all of QUIC",
+    ]),
+    row("tls: { identities: [ edge ] }", "tls: { identities: [ edge ], versions: [ \"1.3\", \"1.2\" ], cipher_suites: [ TLS_AES_128_GCM_SHA256 ] }", &[
+        "line 10: listeners[0].tls.cipher_suites: there is no suite for TLS 1.2; expected at least one for each of the `versions`",
+        "line 10: listeners[0].tls.versions[1]: QUIC is TLS 1.3 (RFC 9001 section 4.2); expected `versions: [ \"1.3\" ]`, or none",
+    ]),
+    row("tls: { trust: workers }", "tls: { trust: workers, cipher_suites: [ TLS_AES_128_GCM_SHA256, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 ], groups: [ x25519, x25519 ] }", &[
+        "line 20: upstreams[1].tls.cipher_suites[1]: `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256` is for TLS 1.2; expected suites of the `versions` beside it",
+        "line 20: upstreams[1].tls.groups[1]: `x25519` stands here twice; expected each once",
+    ]),
+    row("tls: { trust: workers }", "tls: { trust: workers, alpn: [ none ] }", &[
+        "line 20: upstreams[1].tls.alpn[0]: `none` is no application protocol; expected no `alpn` at all, to offer nothing",
+    ]),
+    row("    tls: { trust: workers }", "    tls: { trust: workers }\n    proxy_protocol: v2", &[
+        "line 21: upstreams[1].proxy_protocol: a header of the PROXY protocol is for a component, and `quic://` is none; expected an upstream with `tcp://` or `unix:`",
     ]),
     row("quic+plaintext://127.0.0.1:60072", "quic+plaintext://requested", &[
-        "line 17: upstreams[0].dial: `quic+plaintext://` has no requested destination; expected `quic+plaintext://host:port` (only a secured upstream dials where the component says)",
+        "line 17: upstreams[0].dial: `quic+plaintext://` has no requested destination; expected `quic+plaintext://host:port` (only over `quic://` is dialled where the component says)",
     ]),
     row("upstreams:", "upstreams:\n  - { name: any, dial: \"quic://requested\", allow: { destinations: [ \"[::1]:*\" ] }, tls: { trust: workers, server_name: requested } }", &[
         "line 16: upstreams[0].dial: no listener leads here, so nobody can name a destination; expected a plaintext listener with a route to this upstream",

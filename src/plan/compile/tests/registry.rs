@@ -38,6 +38,7 @@ fn full() -> Value {
                 "name": "egress", "listen": "quic+plaintext://127.0.0.1:50172",
                 "routes": [{ "sni": "far.example", "upstream": "far" }, { "upstream": "any" }],
             },
+            { "name": "local", "listen": "unix:/run/iris.sock", "unix": {}, "routes": [{ "upstream": "far" }] },
         ],
         "upstreams": [
             { "name": "component", "dial": "quic+plaintext://127.0.0.1:60072" },

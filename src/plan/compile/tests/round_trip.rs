@@ -40,56 +40,66 @@ fn settle(plan: &mut Plan) {
     for (at, trust) in plan.trust.iter_mut().enumerate() {
         trust.name = format!("trust-{at}");
     }
-    // A secured upstream with a fixed host is one that any listener may lead to.
-    plan.upstreams.truncate(upstreams.max(1));
+    // A secured upstream with a fixed host and a fixed name is one that any listener may lead to.
+    plan.upstreams[0] = UpstreamPlan {
+        name: String::new(),
+        end: UpstreamEnd::Quic {
+            destination: Destination::Fixed(HostPort { host: "far.example".into(), port: 1 }),
+            tls: UpstreamTls {
+                verification: Verification::Trust(TrustId(0)),
+                server_name: ServerNameRule::Fixed("far.example".into()),
+                identity: None,
+                alpn: vec![],
+                policy: TlsPolicy::default(),
+            },
+        },
+        proxy_header: false,
+    };
     for (at, upstream) in plan.upstreams.iter_mut().enumerate() {
         upstream.name = format!("upstream-{at}");
-        if let UpstreamEnd::Quic { tls, destination } = &mut upstream.end {
+        upstream.proxy_header &= matches!(upstream.end, UpstreamEnd::Tcp(_) | UpstreamEnd::Unix(_));
+        if let UpstreamEnd::Quic { tls, .. } | UpstreamEnd::Tls { tls, .. } = &mut upstream.end {
             if let Verification::Trust(id) = &mut tls.verification {
                 id.0 %= trust;
             }
             tls.identity = tls.identity.map(|id| IdentityId(id.0 % identities));
-            if at == 0 {
-                *destination = Destination::Fixed(HostPort { host: "far.example".into(), port: 1 });
-            }
         }
-    }
-    if let UpstreamEnd::LoopbackQuic(_) = plan.upstreams[0].end {
-        plan.upstreams[0].end = UpstreamEnd::Quic {
-            destination: Destination::Fixed(HostPort { host: "far.example".into(), port: 1 }),
-            tls: UpstreamTls {
-                verification: Verification::Trust(TrustId(0)),
-                server_name: ServerNameRule::Requested,
-                identity: None,
-            },
-        };
     }
     for (at, listener) in plan.listeners.iter_mut().enumerate() {
         listener.name = format!("listener-{at}");
-        // Ports that differ leave no two on one address.
-        listener.address.set_port(if listener.address.port() == 0 { 0 } else { 1000 + at as u16 });
+        // Ports and paths that differ leave no two on one address.
+        match &mut listener.place {
+            Place::Socket(address) => address.set_port(if address.port() == 0 { 0 } else { 1000 + at as u16 }),
+            Place::Unix(path) => *path = format!("/run/{at}.sock").into(),
+        }
+        listener.idle_timeout = listener.idle_timeout.filter(|_| listener.end.unit() == Unit::Stream);
         let secured = match &mut listener.end {
-            ListenerEnd::Quic(tls) => {
+            ListenerEnd::Quic(tls) | ListenerEnd::Tls(tls) => {
                 tls.identities.iter_mut().for_each(|id| id.0 %= identities);
                 tls.identities.sort_unstable();
                 tls.identities.dedup();
                 auth(&mut tls.client_auth);
                 true
             }
-            ListenerEnd::LoopbackQuic => {
-                listener.address.set_ip([127, 0, 0, 1].into());
+            ListenerEnd::LoopbackQuic | ListenerEnd::Tcp => {
+                let port = listener.place.socket().map_or(0, |address| address.port());
+                listener.place = Place::Socket(([127, 0, 0, 1], port).into());
                 false
             }
+            ListenerEnd::Unix { .. } => false,
         };
+        let names = secured || listener.end == ListenerEnd::LoopbackQuic;
         for route in &mut listener.routes {
             route.client_auth = route.client_auth.take().filter(|_| secured);
+            route.sni = route.sni.take().filter(|_| names);
             auth(&mut route.client_auth);
             route.upstream.0 %= upstreams;
-            let fits = match &plan.upstreams[route.upstream.0].end {
-                UpstreamEnd::LoopbackQuic(_) => secured,
-                UpstreamEnd::Quic { destination: Destination::Requested(_), .. } => !secured,
-                UpstreamEnd::Quic { .. } => true,
-            };
+            let end = &plan.upstreams[route.upstream.0].end;
+            let requested = matches!(end, UpstreamEnd::Quic { destination: Destination::Requested(_), .. });
+            let named = end.tls().is_some_and(|tls| tls.server_name == ServerNameRule::Requested);
+            let fits = (secured || end.tls().is_some())
+                && (!requested || listener.end == ListenerEnd::LoopbackQuic)
+                && (!named || names);
             if !fits {
                 route.upstream = UpstreamId(0);
             }
@@ -112,8 +122,9 @@ fn settle(plan: &mut Plan) {
         if let UpstreamEnd::Quic { destination: Destination::Requested(_), .. } = plan.upstreams[at].end {
             plan.listeners.push(ListenerPlan {
                 name: format!("requests-{at}"),
-                address: ([127, 0, 0, 1], 2000 + at as u16).into(),
+                place: Place::Socket(([127, 0, 0, 1], 2000 + at as u16).into()),
                 end: ListenerEnd::LoopbackQuic,
+                idle_timeout: None,
                 routes: vec![RoutePlan { sni: None, client_auth: None, upstream: UpstreamId(at) }],
             });
         }
@@ -129,7 +140,7 @@ prop_compose! {
         (handshake, connect, drain) in (10u64..=300_000, 10u64..=300_000, 10u64..=3_600_000),
         (idle, keep_alive, close_grace) in (1_000u64..=3_600_000, 100u64..=499, 0u64..=60_000),
         (poll, debounce, rest) in (100u64..=10_000, 0u64..=1_000, 0u64..=1_000),
-        segmentation_offload in any::<bool>(), socket_buffer in 65_536usize..=1 << 26,
+        segmentation_offload in any::<bool>(), socket_buffer in 65_536usize..=1 << 26, probes in 1u64..=7_200,
         remote in any::<bool>(),
     ) -> Plan {
         let ms = Duration::from_millis;
@@ -148,7 +159,9 @@ prop_compose! {
                 loopback_idle: ms(connect + 100),
                 close_grace: ms(close_grace), drain: ms(drain),
             },
-            transport: TransportSettings { segmentation_offload, socket_buffer },
+            transport: TransportSettings {
+                segmentation_offload, socket_buffer, tcp_keep_alive: Duration::from_secs(probes),
+            },
             reload: ReloadSettings { poll: ms(poll), debounce: ms(debounce), debounce_max: ms(debounce + rest) },
             identities: vec![], trust: vec![], listeners: vec![], upstreams: vec![],
         }
@@ -206,28 +219,50 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn policy()(suites in 1usize..=3, groups in 1usize..=4, turn in 0usize..4) -> TlsPolicy {
+        let mut policy = TlsPolicy::default();
+        policy.suites.rotate_left(turn % 3);
+        policy.suites.truncate(suites);
+        policy.groups.rotate_left(turn);
+        policy.groups.truncate(groups);
+        policy
+    }
+}
+
+fn both_versions() -> TlsPolicy {
+    TlsPolicy::of(vec![TlsVersion::Tls13, TlsVersion::Tls12])
+}
+
+prop_compose! {
     fn listener()(
         address in any::<SocketAddr>().prop_map(|at| SocketAddr::new(at.ip().to_canonical(), at.port())),
-        tls in option::of((vec(0usize..9, 1..4), any::<bool>(), vec("[!-~]{1,8}", 0..4), option::of(client_auth()))),
+        kind in 0..5, mode in 0u32..=0o777, idle in option::of(100u64..=86_400_000),
+        (identities, none, mut protocols) in (vec(0usize..9, 1..4), any::<bool>(), vec("[!-~]{1,8}", 0..4)),
+        (client_auth, policy, version) in (option::of(client_auth()), policy(), any::<bool>()),
         routes in vec((option::of(dns()), option::of(client_auth()), 0usize..9), 1..5),
     ) -> ListenerPlan {
         ListenerPlan {
             name: String::new(),
-            address,
-            end: match tls {
-                None => ListenerEnd::LoopbackQuic,
-                Some((identities, none, mut protocols, client_auth)) => {
+            place: if kind == 4 { Place::Unix(Default::default()) } else { Place::Socket(address) },
+            idle_timeout: idle.map(Duration::from_millis),
+            end: match kind {
+                0 => ListenerEnd::LoopbackQuic,
+                1 => ListenerEnd::Tcp,
+                4 => ListenerEnd::Unix { mode },
+                _ => {
                     protocols.sort_unstable();
                     protocols.dedup();
                     protocols.retain(|protocol| protocol != "none");
-                    ListenerEnd::Quic(ListenerTls {
+                    let tls = ListenerTls {
                         identities: identities.into_iter().map(IdentityId).collect(),
                         alpn: AlpnPolicy {
                             none: none || protocols.is_empty(),
                             protocols: protocols.into_iter().map(String::into_bytes).collect(),
                         },
                         client_auth,
-                    })
+                        policy: if version && kind == 3 { both_versions() } else { policy },
+                    };
+                    if kind == 2 { ListenerEnd::Quic(tls) } else { ListenerEnd::Tls(tls) }
                 }
             },
             routes: routes
@@ -240,18 +275,24 @@ prop_compose! {
 
 prop_compose! {
     fn upstream()(
-        kind in 0..3, host in "[a-z]{1,9}\\.example|192\\.0\\.2\\.[1-9]|fd00::[1-9a-f]", port in 1u16.., rules in vec(rule(), 1..4),
+        kind in 0..6, proxy_header in any::<bool>(), alpn in vec("[a-m]{1,8}", 0..3), policy in policy(), host in "[a-z]{1,9}\\.example|192\\.0\\.2\\.[1-9]|fd00::[1-9a-f]", port in 1u16.., rules in vec(rule(), 1..4),
         trust in option::of(0usize..9), name in option::of("[a-z]{1,9}\\.example"), identity in option::of(0usize..9),
     ) -> UpstreamPlan {
         let tls = UpstreamTls {
             verification: trust.map_or(Verification::Disabled, |trust| Verification::Trust(TrustId(trust))),
             server_name: name.map_or(ServerNameRule::Requested, ServerNameRule::Fixed),
             identity: identity.map(IdentityId),
+            alpn: alpn.into_iter().collect::<std::collections::BTreeSet<_>>().into_iter().map(String::into_bytes).collect(),
+            policy,
         };
         UpstreamPlan {
             name: String::new(),
+            proxy_header,
             end: match kind {
                 0 => UpstreamEnd::LoopbackQuic(([127, 0, 0, 1], port).into()),
+                3 => UpstreamEnd::Tcp(([127, 0, 0, 1], port).into()),
+                4 => UpstreamEnd::Unix(format!("/run/{port}.sock").into()),
+                5 => UpstreamEnd::Tls { to: HostPort { host, port }, tls },
                 1 => UpstreamEnd::Quic { destination: Destination::Fixed(HostPort { host, port }), tls },
                 _ => UpstreamEnd::Quic { destination: Destination::Requested(DestinationRules(rules)), tls },
             },
@@ -308,6 +349,7 @@ fn write(plan: &Plan) -> String {
             "transport",
             Some(json!({
                 "segmentation_offload": transport.segmentation_offload, "socket_buffer": bytes(transport.socket_buffer),
+                "tcp_keep_alive": time(transport.tcp_keep_alive),
             })),
         ),
         (
@@ -377,7 +419,9 @@ fn write_auth(plan: &Plan, auth: Option<&ClientAuth>) -> Option<Value> {
 fn write_listener(plan: &Plan, listener: &ListenerPlan) -> Value {
     let (scheme, tls) = match &listener.end {
         ListenerEnd::LoopbackQuic => (Scheme::QuicPlaintext, None),
-        ListenerEnd::Quic(tls) => {
+        ListenerEnd::Tcp => (Scheme::Tcp, None),
+        ListenerEnd::Unix { .. } => (Scheme::Unix, None),
+        ListenerEnd::Quic(tls) | ListenerEnd::Tls(tls) => {
             let mut alpn: Vec<_> =
                 tls.alpn.protocols.iter().map(|name| String::from_utf8(name.clone()).unwrap()).collect();
             if tls.alpn.none && !alpn.is_empty() {
@@ -387,9 +431,16 @@ fn write_listener(plan: &Plan, listener: &ListenerPlan) -> Value {
                 ("identities", list(&tls.identities, |id| plan.identity(*id).name.clone())),
                 ("alpn", Some(alpn.into())),
                 ("client_auth", write_auth(plan, tls.client_auth.as_ref())),
+                ("versions", write_versions(&tls.policy)),
+                ("cipher_suites", list(&tls.policy.suites, |suite| suite.name.into())),
+                ("groups", list(&tls.policy.groups, |group| group.0.into())),
             ]);
-            (Scheme::Quic, Some(tls))
+            (if listener.end.unit() == Unit::Session { Scheme::Quic } else { Scheme::Tls }, Some(tls))
         }
+    };
+    let unix = match listener.end {
+        ListenerEnd::Unix { mode } => Some(json!({ "mode": format!("{mode:04o}") })),
+        _ => None,
     };
     let route = |route: &RoutePlan| {
         object([
@@ -400,8 +451,10 @@ fn write_listener(plan: &Plan, listener: &ListenerPlan) -> Value {
     };
     object([
         ("name", Some(listener.name.clone().into())),
-        ("listen", Some(format!("{scheme}{}", listener.address).into())),
+        ("listen", Some(format!("{scheme}{}", listener.place).into())),
         ("tls", tls),
+        ("unix", unix),
+        ("idle_timeout", listener.idle_timeout.map(|time| duration::text(time).into())),
         ("routes", Some(listener.routes.iter().map(route).collect())),
     ])
 }
@@ -409,6 +462,9 @@ fn write_listener(plan: &Plan, listener: &ListenerPlan) -> Value {
 fn write_upstream(plan: &Plan, upstream: &UpstreamPlan) -> Value {
     let (dial, allow, tls) = match &upstream.end {
         UpstreamEnd::LoopbackQuic(address) => (format!("{}{address}", Scheme::QuicPlaintext), None, None),
+        UpstreamEnd::Tcp(address) => (format!("{}{address}", Scheme::Tcp), None, None),
+        UpstreamEnd::Unix(path) => (format!("{}{}", Scheme::Unix, path.display()), None, None),
+        UpstreamEnd::Tls { to, tls } => (format!("{}{to}", Scheme::Tls), None, Some(write_upstream_tls(plan, tls))),
         UpstreamEnd::Quic { destination, tls } => {
             let (to, allow) = match destination {
                 Destination::Fixed(host) => (host.to_string(), None),
@@ -416,24 +472,41 @@ fn write_upstream(plan: &Plan, upstream: &UpstreamPlan) -> Value {
                     ("requested".into(), Some(object([("destinations", list(&rules.0, write_rule))])))
                 }
             };
-            let (trust, verification) = match tls.verification {
-                Verification::Trust(id) => (Some(plan.trust(id).name.clone().into()), "full"),
-                Verification::Disabled => (None, "disabled"),
-            };
-            let server_name = match &tls.server_name {
-                ServerNameRule::Requested => "requested",
-                ServerNameRule::Fixed(name) => name,
-            };
-            let tls = object([
-                ("trust", trust),
-                ("verification", Some(verification.into())),
-                ("server_name", Some(server_name.into())),
-                ("identity", tls.identity.map(|id| plan.identity(id).name.clone().into())),
-            ]);
-            (format!("{}{to}", Scheme::Quic), allow, Some(tls))
+            (format!("{}{to}", Scheme::Quic), allow, Some(write_upstream_tls(plan, tls)))
         }
     };
-    object([("name", Some(upstream.name.clone().into())), ("dial", Some(dial.into())), ("allow", allow), ("tls", tls)])
+    object([
+        ("name", Some(upstream.name.clone().into())),
+        ("dial", Some(dial.into())),
+        ("allow", allow),
+        ("tls", tls),
+        ("proxy_protocol", Some(if upstream.proxy_header { "v2" } else { "none" }.into())),
+    ])
+}
+
+fn write_versions(policy: &TlsPolicy) -> Option<Value> {
+    list(&policy.versions, |version| version.as_str().into())
+}
+
+fn write_upstream_tls(plan: &Plan, tls: &UpstreamTls) -> Value {
+    let (trust, verification) = match tls.verification {
+        Verification::Trust(id) => (Some(plan.trust(id).name.clone().into()), "full"),
+        Verification::Disabled => (None, "disabled"),
+    };
+    let server_name = match &tls.server_name {
+        ServerNameRule::Requested => "requested",
+        ServerNameRule::Fixed(name) => name,
+    };
+    object([
+        ("trust", trust),
+        ("verification", Some(verification.into())),
+        ("server_name", Some(server_name.into())),
+        ("identity", tls.identity.map(|id| plan.identity(id).name.clone().into())),
+        ("alpn", list(&tls.alpn, |name| String::from_utf8(name.clone()).unwrap())),
+        ("versions", write_versions(&tls.policy)),
+        ("cipher_suites", list(&tls.policy.suites, |suite| suite.name.into())),
+        ("groups", list(&tls.policy.groups, |group| group.0.into())),
+    ])
 }
 
 fn write_rule(rule: &DestinationRule) -> String {

@@ -1,0 +1,5 @@
+//! `tls://`, `tcp://` and `unix:`: bytes, ends and aborts through the running app.
+
+mod ends;
+mod handshakes;
+mod rig;
