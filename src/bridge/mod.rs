@@ -2,11 +2,14 @@
 
 mod end;
 mod flow;
+mod h2;
 mod pair;
 mod relay;
 pub mod serve;
 mod work;
 
 pub use end::PairEnd;
+#[doc(hidden)]
+pub use h2::fuzz_h2;
 pub use pair::Pair;
 pub use serve::{Bridge, serve};
