@@ -2,6 +2,7 @@
 
 mod end;
 mod flow;
+mod h2;
 mod pair;
 mod relay;
 pub mod serve;
@@ -9,5 +10,7 @@ mod splice;
 mod work;
 
 pub use end::PairEnd;
+#[doc(hidden)]
+pub use h2::fuzz_h2;
 pub use pair::Pair;
 pub use serve::{Bridge, serve, serve_stream};

@@ -22,6 +22,7 @@ pub(super) const OWNERS: &[Rule] = &[
     (Crate("notify"), &["src/material/watch.rs", "src/material/watch/"]),
     (Crate("arc_swap"), &["src/material/publish.rs"]),
     (Crate("prometheus"), &["src/observe/metrics.rs", "src/observe/metrics/"]),
+    (Crate("proxy_header"), &["src/transport/proxy.rs"]),
     (Crate("clap"), &["src/cli/"]),
     (Crate("hyper"), &["src/admin/"]),
     (Crate("hyper_util"), &["src/admin/"]),

@@ -1,0 +1,6 @@
+mod draining;
+mod passing;
+mod properties;
+mod real;
+mod rig;
+mod wire;
