@@ -176,6 +176,7 @@ impl App {
         self.contraction.stop();
         self.observer.enter(Phase::Draining);
         tracing::info!(connections = self.registry.len(), "draining");
+        self.registry.wind_down_all(&Order::drain());
         tokio::select! {
             () = sleep_until(deadline.into()) => {}
             () = self.registry.emptied() => {}

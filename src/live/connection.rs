@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Instant,
 };
@@ -38,6 +38,9 @@ pub struct Connection {
     traffic: OnceLock<Arc<Traffic>>,
     order: OnceLock<Order>,
     ordered: Notify,
+    winding: OnceLock<Order>,
+    /// Its protocol has a word for "no more", so that its work can end by itself.
+    finishes: AtomicBool,
     due: Mutex<Option<Due>>,
 }
 
@@ -106,6 +109,8 @@ impl Connection {
             traffic: OnceLock::new(),
             order: OnceLock::new(),
             ordered: Notify::new(),
+            winding: OnceLock::new(),
+            finishes: AtomicBool::new(false),
             due: Mutex::default(),
         }
     }
@@ -158,6 +163,36 @@ impl Connection {
             // Made before the look, so that a decision between look and wait is not missed.
             let ordered = self.ordered.notified();
             if let Some(order) = self.order.get() {
+                return order;
+            }
+            ordered.await;
+        }
+    }
+
+    /// It can be told to take no more work and end when what it has is done: see [`winding`](Self::winding).
+    pub fn can_finish(&self) {
+        self.finishes.store(true, Ordering::Release);
+    }
+
+    /// Whether it can.
+    pub(super) fn finishes(&self) -> bool {
+        self.finishes.load(Ordering::Acquire)
+    }
+
+    /// Asks it to take no more work and to end when what it has is done. Whoever cannot goes on: what is to end in any
+    /// case is ordered to. The first call counts.
+    pub(super) fn wind_down(&self, order: Order) {
+        if self.winding.set(order).is_ok() {
+            self.ordered.notify_waiters();
+        }
+    }
+
+    /// Completes when it was asked to take no more work, with the order that it would be given otherwise.
+    pub async fn winding(&self) -> &Order {
+        loop {
+            // As in `ordered`.
+            let ordered = self.ordered.notified();
+            if let Some(order) = self.winding.get() {
                 return order;
             }
             ordered.await;

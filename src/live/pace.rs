@@ -19,6 +19,12 @@ pub(super) fn moments(count: usize, window: Duration, random: &mut Random) -> Ve
     (0..count).map(|part| lead + usable.mul_f64((part as f64 + random.fraction()) / parts)).collect()
 }
 
+/// The last moment of `window` at which an end still comes inside it.
+pub(super) fn last(window: Duration) -> Duration {
+    let (lead, usable) = usable(window);
+    lead + usable
+}
+
 /// When the usable part of a window begins, and how long it is.
 fn usable(window: Duration) -> (Duration, Duration) {
     let (lead, reserve) = ((window / 10).min(LEAD), (window / 10).min(RESERVE));

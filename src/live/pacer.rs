@@ -10,7 +10,7 @@ use tokio::{sync::Notify, time::sleep_until};
 
 use super::{
     Connection, Order,
-    pace::{Random, moments, shuffle},
+    pace::{Random, last, moments, shuffle},
 };
 use crate::observe::PendingRecycle;
 
@@ -24,9 +24,18 @@ pub(super) struct Pacer {
 #[derive(Debug, Default)]
 struct Queue {
     /// By time, and by number where two have the same. A connection that has gone by itself stays until its time.
-    due: BTreeMap<(Instant, u64), (Weak<Connection>, Order)>,
+    due: BTreeMap<(Instant, u64), (Weak<Connection>, Order, When)>,
     next: u64,
     stopped: bool,
+}
+
+/// What becomes of a connection in its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// It ends.
+    Now,
+    /// It is asked to take no more work, and ends then at the latest.
+    By(Instant),
 }
 
 /// Connections to be ended within one window.
@@ -39,6 +48,14 @@ pub(super) struct Batch {
     pub(super) to: Instant,
 }
 
+impl Queue {
+    fn push(&mut self, at: Instant, entry: (Weak<Connection>, Order, When)) {
+        let number = self.next;
+        self.next += 1;
+        self.due.insert((at, number), entry);
+    }
+}
+
 impl Pacer {
     /// Sets the end of each connection of a batch, evenly spread over its window and in any order. One whose end is set for
     /// within the window already keeps its time. Says how many were set.
@@ -46,18 +63,21 @@ impl Pacer {
         let Batch { mut ends, from, to } = batch;
         let mut random = Random::new();
         shuffle(&mut ends, &mut random);
-        let moments = moments(ends.len(), to.saturating_duration_since(from), &mut random);
+        let window = to.saturating_duration_since(from);
+        let (moments, last) = (moments(ends.len(), window, &mut random), from + last(window));
         let mut queue = self.lock();
         if queue.stopped {
             return 0;
         }
         let mut set = 0;
         for ((connection, order, pending), moment) in ends.into_iter().zip(moments) {
-            let at = from + moment;
+            // What can finish its work gets the second half of the window for it.
+            let (at, when) = match connection.finishes() {
+                true => (from + moment / 2, When::By(last)),
+                false => (from + moment, When::Now),
+            };
             if connection.set_due(at, to, pending) {
-                let number = queue.next;
-                queue.next += 1;
-                queue.due.insert((at, number), (Arc::downgrade(&connection), order));
+                queue.push(at, (Arc::downgrade(&connection), order, when));
                 set += 1;
             }
         }
@@ -89,7 +109,7 @@ impl Pacer {
         queue.stopped = true;
         let due = std::mem::take(&mut queue.due);
         drop(queue);
-        due.into_values().filter_map(|(connection, _)| connection.upgrade()).for_each(|one| one.clear_due());
+        due.into_values().filter_map(|(connection, ..)| connection.upgrade()).for_each(|one| one.clear_due());
     }
 
     /// Carries out what is due, and says when the next is.
@@ -101,10 +121,15 @@ impl Pacer {
             if at > now {
                 return Some(at);
             }
-            let (connection, order) = first.remove();
+            let (connection, order, when) = first.remove();
+            if let When::By(last) = when {
+                queue.push(last, (connection.clone(), order.clone(), When::Now));
+            }
             drop(queue);
-            if let Some(connection) = connection.upgrade() {
-                connection.order(order);
+            match (connection.upgrade(), when) {
+                (Some(connection), When::Now) => connection.order(order),
+                (Some(connection), When::By(_)) => connection.wind_down(order),
+                (None, _) => {}
             }
         }
     }

@@ -25,6 +25,8 @@ struct Live {
     connections: HashMap<u64, Arc<Connection>>,
     /// Given to all that enter from now on.
     standing_order: Option<Order>,
+    /// All that enter from now on are to take no more work than they bring.
+    standing_winding: Option<Order>,
 }
 
 /// A connection's place in the registry, until it is dropped.
@@ -44,6 +46,9 @@ impl Registry {
         if let Some(order) = &live.standing_order {
             connection.order(order.clone());
         }
+        if let Some(order) = &live.standing_winding {
+            connection.wind_down(order.clone());
+        }
         live.connections.insert(id, connection.clone());
         drop(live);
         Ticket { registry: self.clone(), id, connection }
@@ -62,6 +67,13 @@ impl Registry {
     /// Those that are live now. The lock is not held while they are looked at.
     pub fn snapshot(&self) -> Vec<Arc<Connection>> {
         self.lock().connections.values().cloned().collect()
+    }
+
+    /// Asks all that are live now, and all that enter later, to end when what they have to do is done.
+    pub fn wind_down_all(&self, order: &Order) {
+        let mut live = self.lock();
+        live.standing_winding = Some(order.clone());
+        live.connections.values().for_each(|connection| connection.wind_down(order.clone()));
     }
 
     /// Decides the end of all that are live now and of all that enter later, and says how many are live now.
@@ -106,6 +118,11 @@ impl Ticket {
     /// Completes when its end has been decided.
     pub async fn ordered(&self) -> &Order {
         self.connection.ordered().await
+    }
+
+    /// Completes when it was asked to take no more work.
+    pub async fn winding(&self) -> &Order {
+        self.connection.winding().await
     }
 }
 

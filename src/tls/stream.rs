@@ -8,7 +8,7 @@ use std::{
 };
 
 use rustls::{
-    CommonState,
+    CipherSuite, CommonState, ProtocolVersion,
     pki_types::{CertificateDer, ServerName, UnixTime},
     server::Acceptor,
 };
@@ -58,13 +58,13 @@ pub struct DialledTls<IO> {
     pub terms: Terms,
 }
 
-/// What the ends agreed on, by the names of the registries.
+/// What the ends agreed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
-    /// The version on the wire: 0x0303 or 0x0304.
-    pub version: u16,
+    /// The version.
+    pub version: ProtocolVersion,
     /// The cipher suite.
-    pub suite: &'static str,
+    pub suite: CipherSuite,
 }
 
 /// A handshake that came to nothing.
@@ -172,10 +172,11 @@ pub fn late_failure(error: &io::Error) -> Option<HandshakeFailure> {
 }
 
 impl Terms {
+    /// Of a handshake that is over.
     fn of(connection: &CommonState) -> Self {
         Self {
-            version: connection.protocol_version().map_or(0, u16::from),
-            suite: connection.negotiated_cipher_suite().and_then(|suite| suite.suite().as_str()).unwrap_or_default(),
+            version: connection.protocol_version().unwrap_or(ProtocolVersion::Unknown(0)),
+            suite: connection.negotiated_cipher_suite().map_or(CipherSuite::Unknown(0), |suite| suite.suite()),
         }
     }
 }

@@ -23,13 +23,14 @@ mod streams;
 mod tests;
 
 use self::{
-    cut::{Cutter, Follow, Forward, Injected, Lost, Verdict},
+    cut::{Cutter, Follow, Injected, Lost, Verdict},
     head::{Head, kind},
     notice::{Notice, Step},
     order::Order,
     streams::{Sender, Streams},
 };
 
+pub(in crate::bridge) use cut::Forward;
 pub use fuzzing::fuzz_h2;
 
 /// How far a drain has come.

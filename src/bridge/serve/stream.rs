@@ -57,8 +57,10 @@ pub async fn serve_stream(bridge: &Bridge, mut arrival: StreamArrival, mut attem
     let splice = Splice {
         accepted: arrival.stream,
         dialled: dialled.stream,
+        alpn: ticket.connection().far().and_then(|far| far.alpn.clone()),
         traffic: record.traffic().clone(),
         idle_timeout: listener.idle_timeout,
+        close_grace: plan.timeouts.close_grace,
     };
     let end = splice.run(&ticket).await;
     if let Some(failure) = end.late_failure() {

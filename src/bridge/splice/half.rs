@@ -10,7 +10,8 @@ use std::{
 use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::transport::ByteStream;
+use super::calls::Passing;
+use crate::{bridge::h2::Forward, observe::Side, transport::ByteStream};
 
 /// What is read at a time, and the most that a direction holds for a sink that takes none: one record of TLS (RFC 8446
 /// section 5.1).
@@ -38,7 +39,7 @@ pub(super) struct Half {
 enum State {
     #[default]
     Open,
-    /// The source has ended, and the sink does not know it all yet.
+    /// There is no more to come, and the sink does not know it all yet.
     Ending,
     Ended,
 }
@@ -50,22 +51,29 @@ pub(super) enum Broken {
     Sink(io::Error),
 }
 
+impl Broken {
+    /// Which side that is, of a direction from `source` to `sink`, and how it broke.
+    pub(super) fn at(self, source: Side, sink: Side) -> (Side, io::Error) {
+        match self {
+            Self::Source(error) => (source, error),
+            Self::Sink(error) => (sink, error),
+        }
+    }
+}
+
 impl Half {
-    /// Moves what can be moved. Completes when the source has ended and the sink was told so. `count` hears of all that
-    /// the sink took.
+    /// Moves what can be moved, through `passing`. Completes when there is no more to come and the sink was told so.
+    /// `count` hears of all that the sink took.
     pub(super) fn poll(
         &mut self,
         cx: &mut Context<'_>,
         source: &mut ByteStream,
         sink: &mut ByteStream,
-        count: impl Fn(u64),
+        passing: &mut dyn Passing,
+        count: &dyn Fn(u64),
     ) -> Poll<Result<(), Broken>> {
         for _ in 0..TURN {
-            while !self.held.is_empty() {
-                let taken = ready!(self.write(cx, sink, None)).map_err(Broken::Sink)?;
-                count(taken);
-            }
-            self.held = BytesMut::new();
+            ready!(self.poll_held(cx, sink, count))?;
             match self.state {
                 State::Ended => return Poll::Ready(Ok(())),
                 State::Ending => {
@@ -73,15 +81,45 @@ impl Half {
                     self.state = State::Ended;
                 }
                 State::Open => {
-                    let moved = SCRATCH.with_borrow_mut(|scratch| self.piece(cx, source, sink, scratch, &count));
+                    let moved =
+                        SCRATCH.with_borrow_mut(|scratch| self.piece(cx, source, sink, scratch, passing, count));
                     if moved?.is_pending() {
-                        return self.flush(cx, sink);
+                        self.flush(cx, sink)?;
+                        return Poll::Pending;
                     }
                 }
             }
         }
         cx.waker().wake_by_ref();
         Poll::Pending
+    }
+
+    /// Takes no more from the source: what the sink was given is all that it gets.
+    pub(super) fn end(&mut self) {
+        if self.state == State::Open {
+            self.state = State::Ending;
+        }
+    }
+
+    /// Gives the sink what does not come from the source. It is held if the sink is not ready for it.
+    pub(super) fn put(
+        &mut self,
+        cx: &mut Context<'_>,
+        sink: &mut ByteStream,
+        count: &dyn Fn(u64),
+        bytes: impl FnOnce(Forward<'_>),
+    ) -> Result<(), Broken> {
+        if self.state != State::Open {
+            return Ok(());
+        }
+        let mut result = Ok(());
+        bytes(&mut |bytes| {
+            if result.is_ok() {
+                result = self.offer(cx, sink, bytes, count);
+            }
+        });
+        self.flush(cx, sink)?;
+        result
     }
 
     /// Reads one piece and hands it on, as much of it as the sink takes; the rest is held.
@@ -91,53 +129,91 @@ impl Half {
         source: &mut ByteStream,
         sink: &mut ByteStream,
         scratch: &mut [u8],
-        count: &impl Fn(u64),
+        passing: &mut dyn Passing,
+        count: &dyn Fn(u64),
     ) -> Result<Poll<()>, Broken> {
         let mut buffer = ReadBuf::new(scratch);
         match Pin::new(source).poll_read(cx, &mut buffer) {
             Poll::Pending => return Ok(Poll::Pending),
             Poll::Ready(read) => read.map_err(Broken::Source)?,
         }
-        let mut piece = buffer.filled();
+        let piece = buffer.filled();
+        let mut result = Ok(());
+        let mut forward = |bytes: &[u8]| {
+            if result.is_ok() {
+                result = self.offer(cx, sink, bytes, count);
+            }
+        };
         if piece.is_empty() {
+            passing.ended(&mut forward);
             self.state = State::Ending;
+        } else {
+            passing.pass(piece, &mut forward);
         }
-        while !piece.is_empty() {
-            match self.write(cx, sink, Some(piece)) {
-                Poll::Pending => {
-                    self.held.extend_from_slice(piece);
-                    break;
-                }
+        result.map(Poll::Ready)
+    }
+
+    /// Hands on as much as the sink takes, and holds the rest.
+    fn offer(
+        &mut self,
+        cx: &mut Context<'_>,
+        sink: &mut ByteStream,
+        mut bytes: &[u8],
+        count: &dyn Fn(u64),
+    ) -> Result<(), Broken> {
+        while self.held.is_empty() && !bytes.is_empty() {
+            match self.write(cx, sink, bytes).map_err(Broken::Sink)? {
+                Poll::Pending => break,
                 Poll::Ready(taken) => {
-                    let taken = taken.map_err(Broken::Sink)?;
-                    count(taken);
-                    piece = &piece[usize::try_from(taken).unwrap_or(usize::MAX)..];
+                    count(taken as u64);
+                    bytes = &bytes[taken..];
                 }
             }
         }
-        Ok(Poll::Ready(()))
+        self.held.extend_from_slice(bytes);
+        Ok(())
     }
 
-    /// Hands on some of `piece`, or of what is held.
-    fn write(&mut self, cx: &mut Context<'_>, sink: &mut ByteStream, piece: Option<&[u8]>) -> Poll<io::Result<u64>> {
-        let bytes = piece.unwrap_or(&self.held);
-        let taken = ready!(Pin::new(sink).poll_write(cx, bytes))?;
-        if taken == 0 {
-            return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+    /// Hands on what is held.
+    fn poll_held(
+        &mut self,
+        cx: &mut Context<'_>,
+        sink: &mut ByteStream,
+        count: &dyn Fn(u64),
+    ) -> Poll<Result<(), Broken>> {
+        let mut held = std::mem::take(&mut self.held);
+        while !held.is_empty() {
+            match self.write(cx, sink, &held) {
+                Err(error) => return Poll::Ready(Err(Broken::Sink(error))),
+                Ok(Poll::Pending) => {
+                    self.held = held;
+                    return Poll::Pending;
+                }
+                Ok(Poll::Ready(taken)) => {
+                    count(taken as u64);
+                    held.advance(taken);
+                }
+            }
         }
-        if piece.is_none() {
-            self.held.advance(taken);
+        Poll::Ready(Ok(()))
+    }
+
+    fn write(&mut self, cx: &mut Context<'_>, sink: &mut ByteStream, bytes: &[u8]) -> io::Result<Poll<usize>> {
+        match Pin::new(sink).poll_write(cx, bytes)? {
+            Poll::Ready(0) => Err(io::ErrorKind::WriteZero.into()),
+            Poll::Ready(taken) => {
+                self.unflushed = true;
+                Ok(Poll::Ready(taken))
+            }
+            Poll::Pending => Ok(Poll::Pending),
         }
-        self.unflushed = true;
-        Poll::Ready(Ok(taken as u64))
     }
 
     /// The source has nothing at the moment: what the sink holds back is to go out.
-    fn flush(&mut self, cx: &mut Context<'_>, sink: &mut ByteStream) -> Poll<Result<(), Broken>> {
-        if self.unflushed {
-            ready!(Pin::new(sink).poll_flush(cx)).map_err(Broken::Sink)?;
+    fn flush(&mut self, cx: &mut Context<'_>, sink: &mut ByteStream) -> Result<(), Broken> {
+        if self.unflushed && Pin::new(sink).poll_flush(cx).map_err(Broken::Sink)?.is_ready() {
             self.unflushed = false;
         }
-        Poll::Pending
+        Ok(())
     }
 }

@@ -1,17 +1,33 @@
 //! Stream to stream: bytes, ends and aborts of two streams, each passed on to the other.
 
+mod calls;
 mod end;
 mod half;
+mod idle;
 
-use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
+use std::{
+    future::{Future, poll_fn},
+    io,
+    pin::pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
 
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::{
+    io::{copy, sink},
+    time::{sleep, timeout},
+};
 
 pub(super) use end::StreamEnd;
-use half::{Broken, Half};
 
+use self::{
+    calls::{Calls, ROUND_TRIP},
+    half::{Broken, Half},
+    idle::Idle,
+};
 use crate::{
-    live::Ticket,
+    live::{Order, Ticket},
     observe::{Side, Traffic, labels::Direction},
     transport::ByteStream,
 };
@@ -22,99 +38,154 @@ pub(super) struct Splice {
     pub(super) accepted: ByteStream,
     /// The one that it dialled for it.
     pub(super) dialled: ByteStream,
+    /// What they speak, as far as that was agreed on.
+    pub(super) alpn: Option<Vec<u8>>,
     /// Counts what passes.
     pub(super) traffic: Arc<Traffic>,
     /// Silence both ways after which both are cut. `None`: no timer is armed, however long nothing passes.
     pub(super) idle_timeout: Option<Duration>,
+    /// How long both stay open, once all is said, for what is still on its way.
+    pub(super) close_grace: Duration,
 }
 
 impl Splice {
     /// Relays until both directions have ended, one stream has broken, or `ticket` brings an order.
     ///
     /// An end passes as an end, of its direction alone: what comes the other way goes on. Whatever else ends a stream cuts
-    /// the other, so that nothing looks whole that is not. An order cuts both.
+    /// the other, so that nothing looks whole that is not. An order cuts both. Calls that speak HTTP/2 and are asked to
+    /// come to an end do so by themselves, and then both streams end cleanly.
     pub(super) async fn run(self, ticket: &Ticket) -> StreamEnd {
-        let Self { mut accepted, mut dialled, traffic, idle_timeout } = self;
-        let (mut up, mut down) = (Half::default(), Half::default());
-        let (mut accepted_broken, mut dialled_broken) = (accepted.broken(), dialled.broken());
-        let mut idle = idle_timeout.map(Idle::new);
-        let mut first = None;
-        let end = {
-            let relay = poll_fn(|cx| {
-                let upstream = up.poll(cx, &mut accepted, &mut dialled, |bytes| {
-                    traffic.bytes(Direction::Upstream, bytes);
-                });
-                let upstream = side(upstream, Side::Accepted, Side::Dialled)?;
-                let downstream = down.poll(cx, &mut dialled, &mut accepted, |bytes| {
-                    traffic.bytes(Direction::Downstream, bytes);
-                });
-                let downstream = side(downstream, Side::Dialled, Side::Accepted)?;
-                match (upstream, downstream) {
-                    (Poll::Ready(()), Poll::Ready(())) => Poll::Ready(Ok(())),
-                    (Poll::Ready(()), Poll::Pending) => {
-                        first.get_or_insert(Side::Accepted);
-                        Poll::Pending
-                    }
-                    (Poll::Pending, Poll::Ready(())) => {
-                        first.get_or_insert(Side::Dialled);
-                        Poll::Pending
-                    }
-                    (Poll::Pending, Poll::Pending) => Poll::Pending,
-                }
-            });
+        let Self { accepted, dialled, alpn, traffic, idle_timeout, close_grace } = self;
+        let calls = Calls::of(alpn.as_deref());
+        if calls.are_watched() {
+            ticket.connection().can_finish();
+        }
+        let mut joined = Joined::new(accepted, dialled, calls, traffic.clone());
+        let mut broken = pin!(joined.broken());
+        let mut idle = idle_timeout.map(|time| Idle::new(time, traffic));
+        let mut winding: Option<&Order> = None;
+        let mut round_trip = pin!(None);
+        let end = loop {
             // The relay first: what arrived before a stream broke is still passed on, as far as it is taken.
             tokio::select! { biased;
-                ended = relay => match ended {
-                    Ok(()) => StreamEnd::Ended { first: first.unwrap_or(Side::Accepted) },
-                    Err((side, error)) => StreamEnd::Broken { side, error },
+                relayed = poll_fn(|cx| joined.poll(cx)) => match (relayed, winding) {
+                    (Ok(Relayed::Ended { first }), _) => break StreamEnd::Ended { first },
+                    (Ok(Relayed::Done), Some(order)) => {
+                        joined.finish(close_grace).await;
+                        return StreamEnd::Ordered(order.clone());
+                    }
+                    (Ok(Relayed::Done), None) => unreachable!("nobody asked for an end"),
+                    (Err((side, error)), _) => break StreamEnd::Broken { side, error },
                 },
-                order = ticket.ordered() => StreamEnd::Ordered(order.clone()),
-                error = &mut accepted_broken => StreamEnd::Broken { side: Side::Accepted, error },
-                error = &mut dialled_broken => StreamEnd::Broken { side: Side::Dialled, error },
-                () = silence(idle.as_mut(), &traffic) => StreamEnd::Idle,
+                order = ticket.ordered() => break StreamEnd::Ordered(order.clone()),
+                (side, error) = &mut broken => break StreamEnd::Broken { side, error },
+                () = Idle::over(idle.as_mut()) => break StreamEnd::Idle,
+                order = ticket.winding(), if winding.is_none() && joined.calls.are_watched() => {
+                    winding = Some(order);
+                    joined.calls.go_away();
+                    round_trip.set(Some(sleep(ROUND_TRIP)));
+                }
+                () = wait(round_trip.as_mut().as_pin_mut()), if round_trip.is_some() => {
+                    round_trip.set(None);
+                    joined.calls.round_trip_over();
+                }
             }
         };
         if !matches!(end, StreamEnd::Ended { .. }) {
-            accepted.abort();
-            dialled.abort();
+            joined.accepted.abort();
+            joined.dialled.abort();
         }
         end
     }
 }
 
-/// Which stream it was that broke.
-fn side(polled: Poll<Result<(), Broken>>, source: Side, sink: Side) -> Result<Poll<()>, (Side, std::io::Error)> {
-    match polled {
-        Poll::Pending => Ok(Poll::Pending),
-        Poll::Ready(Ok(())) => Ok(Poll::Ready(())),
-        Poll::Ready(Err(Broken::Source(error))) => Err((source, error)),
-        Poll::Ready(Err(Broken::Sink(error))) => Err((sink, error)),
+async fn wait(timer: Option<std::pin::Pin<&mut tokio::time::Sleep>>) {
+    match timer {
+        Some(timer) => timer.await,
+        None => std::future::pending().await,
     }
 }
 
-/// The timer of silence. It is not set anew for every byte: when it goes off, what has passed since is looked at.
-struct Idle {
-    time: Duration,
-    sleep: std::pin::Pin<Box<Sleep>>,
-    passed: u64,
+/// Two streams, what is on its way between them, and who has finished.
+struct Joined {
+    accepted: ByteStream,
+    dialled: ByteStream,
+    calls: Calls,
+    traffic: Arc<Traffic>,
+    up: Half,
+    down: Half,
+    first: Option<Side>,
 }
 
-impl Idle {
-    fn new(time: Duration) -> Self {
-        Self { time, sleep: Box::pin(sleep_until(Instant::now() + time)), passed: 0 }
+/// Why there is nothing more to relay.
+enum Relayed {
+    /// Both directions have ended.
+    Ended {
+        /// The side that had finished first.
+        first: Side,
+    },
+    /// Every call has, that the client was promised.
+    Done,
+}
+
+impl Joined {
+    fn new(accepted: ByteStream, dialled: ByteStream, calls: Calls, traffic: Arc<Traffic>) -> Self {
+        let (up, down) = Default::default();
+        Self { accepted, dialled, calls, traffic, up, down, first: None }
     }
-}
 
-/// Completes after silence: between one and two of the configured times after the last byte.
-async fn silence(idle: Option<&mut Idle>, traffic: &Traffic) {
-    let Some(idle) = idle else { return std::future::pending().await };
-    loop {
-        idle.sleep.as_mut().await;
-        let passed = traffic.bytes_passed(Direction::Upstream) + traffic.bytes_passed(Direction::Downstream);
-        if passed == idle.passed {
-            return;
+    /// Completes when one of the streams has broken, whoever reads it or does not.
+    fn broken(&self) -> impl Future<Output = (Side, io::Error)> + use<> {
+        let (accepted, dialled) = (self.accepted.broken(), self.dialled.broken());
+        async {
+            tokio::select! {
+                error = accepted => (Side::Accepted, error),
+                error = dialled => (Side::Dialled, error),
+            }
         }
-        idle.passed = passed;
-        idle.sleep.as_mut().reset(Instant::now() + idle.time);
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Relayed, (Side, io::Error)>> {
+        let Self { accepted, dialled, calls, traffic, up, down, first } = self;
+        let sent = |bytes| traffic.bytes(Direction::Upstream, bytes);
+        let received = |bytes| traffic.bytes(Direction::Downstream, bytes);
+        let upstream = up.poll(cx, accepted, dialled, &mut calls.upstream(), &sent);
+        let upstream = upstream.map_err(|broken| broken.at(Side::Accepted, Side::Dialled))?;
+        let downstream = down.poll(cx, dialled, accepted, &mut calls.downstream(), &received);
+        let downstream = downstream.map_err(|broken| broken.at(Side::Dialled, Side::Accepted))?;
+        // What the client sent, or an order, may have something said to it.
+        let said = down.put(cx, accepted, &received, |forward| calls.injected(forward));
+        said.map_err(|broken| broken.at(Side::Dialled, Side::Accepted))?;
+        if calls.are_done() {
+            return Poll::Ready(Ok(Relayed::Done));
+        }
+        match (upstream.is_ready(), downstream.is_ready()) {
+            (true, true) => return Poll::Ready(Ok(Relayed::Ended { first: first.unwrap_or(Side::Accepted) })),
+            (true, false) => _ = first.get_or_insert(Side::Accepted),
+            (false, true) => _ = first.get_or_insert(Side::Dialled),
+            (false, false) => {}
+        }
+        Poll::Pending
+    }
+
+    /// Ends both streams cleanly, within `grace`: what either end still sends is taken and dropped until it has seen the
+    /// end, since to close on unread bytes is a RST, which overtakes what was sent before.
+    async fn finish(mut self, grace: Duration) {
+        self.up.end();
+        self.down.end();
+        let over = async {
+            // A stream that breaks now has had all that it was to have.
+            let _ = poll_fn(|cx| self.poll_ending(cx)).await;
+            let (mut here, mut there) = (sink(), sink());
+            let _ = tokio::join!(copy(&mut self.accepted, &mut here), copy(&mut self.dialled, &mut there));
+        };
+        let _ = timeout(grace, over).await;
+    }
+
+    fn poll_ending(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Broken>> {
+        let Self { accepted, dialled, calls, up, down, .. } = self;
+        let upstream = up.poll(cx, accepted, dialled, &mut calls.upstream(), &|_| ())?;
+        let downstream = down.poll(cx, dialled, accepted, &mut calls.downstream(), &|_| ())?;
+        if upstream.is_ready() && downstream.is_ready() { Poll::Ready(Ok(())) } else { Poll::Pending }
     }
 }
