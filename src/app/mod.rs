@@ -25,7 +25,7 @@ use materials::Sweeping;
 
 use crate::{
     admin::{self, Scope, View},
-    bridge::Bridge,
+    bridge::{Bridge, Pools},
     dial::Dialer,
     listen::{StreamListener, loopback::LoopbackListener, quic::QuicListener},
     live::{self, Admission, Contraction, Order, Registry},
@@ -94,7 +94,8 @@ impl App {
         let bridge = |worker: &Worker| {
             let dialer = worker.enter(|| Dialer::open(plan.clone(), configs.clone())).map_err(StartError::Workers)?;
             let (plan, contraction, observer) = (plan.clone(), contraction.clone(), observer.clone());
-            Ok(Arc::new(Bridge { plan, contraction, observer, dialer, tasks: worker.tasks().clone() }))
+            let (pools, tasks, drain) = (Pools::default(), worker.tasks().clone(), drain.clone());
+            Ok(Arc::new(Bridge { plan, contraction, observer, dialer, pools, tasks, drain }))
         };
         let bridges = workers.iter().map(bridge).collect::<Result<Vec<_>, _>>()?;
         let listeners = bind_listeners(&plan, &observer, &workers)?;

@@ -4,6 +4,7 @@ mod end;
 mod flow;
 mod h2;
 mod pair;
+mod pool;
 mod relay;
 pub mod serve;
 mod splice;
@@ -13,4 +14,5 @@ pub use end::PairEnd;
 #[doc(hidden)]
 pub use h2::fuzz_h2;
 pub use pair::Pair;
+pub use pool::Pools;
 pub use serve::{Bridge, serve, serve_stream};

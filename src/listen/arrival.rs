@@ -7,8 +7,13 @@ use iris_loopback::{DatagramSize, PeerCertificate, PeerInfo, PeerLimits, Pending
 use crate::{
     plan::ListenerId,
     tls::{Judged, PeerIdentity, Standing},
-    transport::Session,
+    transport::{
+        Session,
+        proxy::{ProxyHeader, TlsFacts},
+    },
 };
+
+use super::stream::shown;
 
 /// A peer or component that wants to go somewhere.
 pub struct Arrival {
@@ -18,6 +23,8 @@ pub struct Arrival {
     pub route: usize,
     /// Its address.
     pub peer: SocketAddr,
+    /// The address that it reached, as far as the machine tells.
+    pub local: Option<SocketAddr>,
     /// The server name that it asked for.
     pub server_name: Option<String>,
     /// The application protocols to offer to the far side: what a secured side settled on, or all that a component
@@ -63,6 +70,21 @@ impl Arrival {
             }),
             datagram_size: session.datagram_size().and_then(|size| u32::try_from(size).ok()),
         })
+    }
+
+    /// What a component is told of it in front of each stream. The suite is not known: QUIC keeps it to itself.
+    pub fn proxy_header(&self) -> ProxyHeader {
+        ProxyHeader {
+            source: Some(self.peer),
+            destination: self.local,
+            alpn: self.alpn.first().cloned(),
+            authority: self.server_name.clone(),
+            tls: Some(TlsFacts {
+                version: "TLSv1.3",
+                cipher: String::new(),
+                client_certificate: self.identity.as_ref().map(|identity| shown(identity, self.judged.is_some())),
+            }),
+        }
     }
 
     /// What the far side is told of this arrival's datagrams.

@@ -89,6 +89,7 @@ impl LoopbackListener {
             listener: self.id,
             route,
             peer,
+            local: None,
             server_name: hello.server_name,
             alpn: hello.alpn,
             destination: hello.destination,

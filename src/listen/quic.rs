@@ -69,6 +69,12 @@ impl QuicListener {
         self.endpoint.accept().await
     }
 
+    /// The address that a connection reached: the machine tells the address, the socket the port.
+    fn local(&self, connection: &quinn::Connection) -> Option<SocketAddr> {
+        let bound = self.endpoint.local_addr().ok()?;
+        Some(SocketAddr::new(connection.local_ip().unwrap_or(bound.ip()), bound.port()))
+    }
+
     /// The endpoint below.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
@@ -114,6 +120,7 @@ impl QuicListener {
             listener: self.id,
             route: chosen.route,
             peer: connection.remote_address(),
+            local: self.local(&connection),
             server_name: chosen.server_name.clone(),
             alpn: chosen.alpn.iter().cloned().collect(),
             destination: None,

@@ -23,6 +23,8 @@ use crate::{
     },
     transport::{
         ByteStream, Wire,
+        names::{cipher_suite, tls_version},
+        proxy::{ClientCertificate, ProxyHeader, TlsFacts},
         tcp::{bind_tcp, prepare},
         unix::{BoundPath, bind_unix},
     },
@@ -190,6 +192,21 @@ impl Raw {
 }
 
 impl StreamArrival {
+    /// What a component is told of it.
+    pub fn proxy_header(&self) -> ProxyHeader {
+        ProxyHeader {
+            source: self.peer.socket(),
+            destination: self.local,
+            alpn: self.alpn.clone(),
+            authority: self.server_name.clone(),
+            tls: self.terms.map(|terms| TlsFacts {
+                version: tls_version(terms.version),
+                cipher: cipher_suite(terms.suite),
+                client_certificate: self.identity.as_ref().map(|identity| shown(identity, self.judged.is_some())),
+            }),
+        }
+    }
+
     fn plain(listener: ListenerId, peer: PeerAddress, local: Option<SocketAddr>, wire: Wire) -> Self {
         Self {
             listener,
@@ -228,6 +245,12 @@ impl StreamArrival {
             stream: ByteStream::Tls(Box::new(stream)),
         }
     }
+}
+
+/// A client's certificate, by the first of its names.
+pub(super) fn shown(identity: &PeerIdentity, verified: bool) -> ClientCertificate {
+    let name = identity.dns_names.first().or(identity.uris.first()).cloned();
+    ClientCertificate { name, verified }
 }
 
 /// Sends no more, and takes what still comes for a moment.

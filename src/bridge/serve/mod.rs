@@ -1,5 +1,6 @@
 //! From an arrival to its end: dial, settle, relay, record.
 
+mod fan_out;
 mod session;
 mod stream;
 
@@ -9,11 +10,12 @@ pub use session::serve;
 pub use stream::serve_stream;
 
 use crate::{
+    bridge::pool::Pools,
     dial::Dialer,
     live::Contraction,
     observe::{Attempt, Component, Observer, labels::HandshakeFailure},
     plan::Plan,
-    runtime::Tasks,
+    runtime::{DrainSignal, Tasks},
     transport::Close,
 };
 
@@ -27,8 +29,12 @@ pub struct Bridge {
     pub observer: Arc<Observer>,
     /// Dials on this worker.
     pub dialer: Dialer,
+    /// The connections that this worker owns.
+    pub pools: Pools,
     /// The tasks of this worker.
     pub tasks: Tasks,
+    /// Tells of the drain.
+    pub drain: DrainSignal,
 }
 
 /// Records a dial that came to nothing: as refused where Iris itself says no.

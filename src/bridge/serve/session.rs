@@ -1,18 +1,18 @@
 //! An arrival that is a session, carried to an upstream that is one.
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 use iris_loopback::Answer;
 use tokio::time::timeout;
 
-use super::{Bridge, not_dialled, text};
+use super::{Bridge, fan_out::serve_fan_out, not_dialled, text};
 use crate::{
     bridge::Pair,
     dial::{DialError, DialRequest, Dialled},
     listen::{Arrival, ArrivalEnd, loopback::refuse},
     live::{Admitted, Connection, FarSide, Footing, Order, Ticket},
     observe::{Attempt, Side, labels::HandshakeFailure},
-    plan::{Limits, Plan, UpstreamId},
+    plan::{Limits, Plan, Unit, UpstreamId},
     tls,
     transport::{
         Close, Code, Session,
@@ -22,9 +22,12 @@ use crate::{
 
 /// Carries an arrival to its upstream and relays until one of them has enough. `admitted` is its room, which it gives
 /// back at the end.
-pub async fn serve(bridge: &Bridge, mut arrival: Arrival, mut attempt: Attempt, mut admitted: Admitted) {
+pub async fn serve(bridge: &Arc<Bridge>, mut arrival: Arrival, mut attempt: Attempt, mut admitted: Admitted) {
     let plan = &*bridge.plan;
     let upstream_id = plan.listener(arrival.listener).routes[arrival.route].upstream;
+    if plan.upstream(upstream_id).end.unit() == Unit::Stream {
+        return serve_fan_out(bridge, arrival, attempt, admitted).await;
+    }
     let upstream = bridge.observer.upstream(upstream_id.0).clone();
     let (route, footing) = ((arrival.listener, arrival.route), Footing::new(arrival.standing, arrival.judged.take()));
     let mut entry = Connection::new(route, upstream_id, arrival.peer, footing);

@@ -53,8 +53,9 @@ impl Splice {
     ///
     /// An end passes as an end, of its direction alone: what comes the other way goes on. Whatever else ends a stream cuts
     /// the other, so that nothing looks whole that is not. An order cuts both. Calls that speak HTTP/2 and are asked to
-    /// come to an end do so by themselves, and then both streams end cleanly.
-    pub(super) async fn run(self, ticket: &Ticket) -> StreamEnd {
+    /// come to an end do so by themselves, and then both streams end cleanly. `far` is the place of the connection that the
+    /// dialled stream is one of, where that has one of its own.
+    pub(super) async fn run(self, ticket: &Ticket, far: Option<&Ticket>) -> StreamEnd {
         let Self { accepted, dialled, alpn, traffic, idle_timeout, close_grace } = self;
         let calls = Calls::of(alpn.as_deref());
         if calls.are_watched() {
@@ -78,6 +79,7 @@ impl Splice {
                     (Err((side, error)), _) => break StreamEnd::Broken { side, error },
                 },
                 order = ticket.ordered() => break StreamEnd::Ordered(order.clone()),
+                order = ordered(far) => break StreamEnd::Ordered(order.clone()),
                 (side, error) = &mut broken => break StreamEnd::Broken { side, error },
                 () = Idle::over(idle.as_mut()) => break StreamEnd::Idle,
                 order = ticket.winding(), if winding.is_none() && joined.calls.are_watched() => {
@@ -96,6 +98,13 @@ impl Splice {
             joined.dialled.abort();
         }
         end
+    }
+}
+
+async fn ordered(far: Option<&Ticket>) -> &Order {
+    match far {
+        Some(far) => far.ordered().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -61,11 +61,16 @@ impl Attempt {
     }
 
     /// Both ends are connected; `dialled_in` is how long the upstream took.
-    pub fn established(mut self, upstream: &Arc<Component>, dialled_in: Duration) -> ConnectionRecord {
+    pub fn established(self, upstream: &Arc<Component>, dialled_in: Duration) -> ConnectionRecord {
+        upstream.connected_in(dialled_in);
+        self.carried(upstream)
+    }
+
+    /// The peer is connected, and what it brings will be carried to the upstream, without a connection of its own there.
+    pub fn carried(mut self, upstream: &Arc<Component>) -> ConnectionRecord {
         let begun = self.begun.take().expect("only the methods that consume an attempt conclude it");
         begun.listener.opened();
         upstream.opened();
-        upstream.connected_in(dialled_in);
         let traffic = Arc::new(Traffic::new(Arc::clone(&begun.listener), Arc::clone(upstream)));
         ConnectionRecord { begun, traffic, ending: None }
     }

@@ -56,6 +56,18 @@ impl Compiler<'_> {
             let message = format!("plaintext leads to plaintext (`{}`)", dial.scheme);
             self.report(&reference.spot, Fault::new(message, "a secured upstream, or a secured listener"));
         }
+        match (scheme.unit(), dial.scheme.unit()) {
+            (Unit::Session, Unit::Stream) if !secured => {
+                let message = format!("`{scheme}` carries many streams, and `{}` one a connection", dial.scheme);
+                self.report(&reference.spot, Fault::new(message, "a listener with `quic://`, or an upstream with it"));
+            }
+            (Unit::Stream, Unit::Session) if self.passes_name_on(target) && names_a_server(scheme) => {
+                let message =
+                    "all who come here share one connection, and this upstream asks for each one's server name";
+                self.report(&reference.spot, Fault::new(message, "an upstream with a fixed `server_name`"));
+            }
+            _ => {}
+        }
         if !names_destination && dial.target == Target::Requested {
             let message = match secured {
                 true => "a secured listener names no destination, and this upstream needs one".to_owned(),

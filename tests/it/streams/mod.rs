@@ -1,5 +1,7 @@
 //! `tls://`, `tcp://` and `unix:`: bytes, ends and aborts through the running app.
 
+mod calls;
 mod ends;
+mod fan_out;
 mod handshakes;
 mod rig;

@@ -45,7 +45,17 @@ impl Ingress {
         Self::of(&listener, "").await
     }
 
+    /// With a header of the PROXY protocol for the component.
+    pub(super) async fn told(tls: &str) -> Self {
+        let listener = format!("tls: {{ identities: [ edge ]{tls} }}, routes: [ {{ upstream: component }} ]");
+        Self::with(&listener, ", proxy_protocol: v2", "").await
+    }
+
     async fn of(listener: &str, settings: &str) -> Self {
+        Self::with(listener, "", settings).await
+    }
+
+    async fn with(listener: &str, upstream: &str, settings: &str) -> Self {
         let (files, ca, workers) = (TempDir::new().unwrap(), Ca::new("servers"), Ca::new("workers"));
         let (certificate, key) = ca.leaf(&["iris.test", "*.stargate.test"]).write(files.path(), "edge");
         let bundle = files.path().join("workers.crt");
@@ -55,7 +65,7 @@ impl Ingress {
             "identities:\n  edge: {{ certificate: {}, private_key: {} }}\n\
              trust:\n  workers: {{ bundle: {} }}\n\
              listeners:\n  - {{ name: in, listen: 'tls://127.0.0.1:0', {listener} }}\n\
-             upstreams:\n  - {{ name: component, dial: 'tcp://{}' }}\n{settings}",
+             upstreams:\n  - {{ name: component, dial: 'tcp://{}'{upstream} }}\n{settings}",
             certificate.display(),
             key.display(),
             bundle.display(),

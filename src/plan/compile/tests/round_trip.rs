@@ -99,7 +99,9 @@ fn settle(plan: &mut Plan) {
             let named = end.tls().is_some_and(|tls| tls.server_name == ServerNameRule::Requested);
             let fits = (secured || end.tls().is_some())
                 && (!requested || listener.end == ListenerEnd::LoopbackQuic)
-                && (!named || names);
+                && (!named || names)
+                && (listener.end != ListenerEnd::LoopbackQuic || end.unit() == Unit::Session)
+                && !(named && listener.end.unit() == Unit::Stream && end.unit() == Unit::Session);
             if !fits {
                 route.upstream = UpstreamId(0);
             }
