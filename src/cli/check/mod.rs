@@ -1,11 +1,13 @@
 //! `iris check`: every problem of a configuration, then the state of every material that it names.
 
+mod policy;
 mod text;
 
 use std::{path::Path, time::SystemTime};
 
 use serde::Serialize;
 
+use self::policy::PolicyRow;
 use super::{
     args::CheckArguments,
     exit::Exit,
@@ -36,6 +38,8 @@ struct Report {
     ok: bool,
     /// What is permitted and yet departs from what a production system should do.
     warnings: Vec<Warning>,
+    /// What of TLS each secured component speaks.
+    tls: Vec<PolicyRow>,
     /// Every material that the file names. Absent when the file has problems, or was all that was to be checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     materials: Option<Vec<MaterialRow>>,
@@ -44,7 +48,7 @@ struct Report {
 impl Report {
     fn of(path: &Path, config_only: bool, now: SystemTime) -> Self {
         match file::plan(path) {
-            Err(refused) => Self { ok: false, warnings: Vec::new(), materials: None, refused },
+            Err(refused) => Self { ok: false, warnings: Vec::new(), tls: Vec::new(), materials: None, refused },
             Ok(plan) => Self::planned(path, &plan, config_only, now),
         }
     }
@@ -60,7 +64,7 @@ impl Report {
         }
         let ok = materials.iter().flatten().all(is_usable);
         let refused = Refused { file: path.display().to_string(), problems: Vec::new(), total: 0 };
-        Self { refused, ok, warnings, materials }
+        Self { refused, ok, warnings, tls: policy::rows(plan), materials }
     }
 
     /// How many materials cannot be used.

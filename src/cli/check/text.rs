@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use super::Report;
+use super::{Report, policy};
 use crate::{
     cli::file::counted,
     observe::{
@@ -28,6 +28,7 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     for material in report.materials.iter().flatten() {
         write_material(out, material)?;
     }
+    policy::write(out, &report.tls)?;
     for warning in &report.warnings {
         writeln!(out, "warning: {}: {}", warning.subject, warning.message)?;
     }
