@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 use rustls::pki_types::ServerName;
 use tempfile::TempDir;
 use tokio::{
-    io::AsyncReadExt,
+    io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
 };
 use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
@@ -74,12 +74,16 @@ impl Ingress {
         Self { ca, workers, iris, component, _files: files }
     }
 
-    /// Both ends of a connection through Iris: the peer's and the component's.
+    /// Both ends of a connection through Iris, the peer's and the component's, over which a byte has passed: it is established
+    /// for Iris too.
     pub(super) async fn pair(&self) -> (client::TlsStream<TcpStream>, TcpStream) {
         let config = client_config(&self.ca, None, &[]);
         let connecting = self.connect("iris.test", &config);
         let (peer, component) = tokio::join!(connecting, async { self.component.accept().await.unwrap().0 });
-        (peer.unwrap(), component)
+        let (mut peer, mut component) = (peer.unwrap(), component);
+        peer.write_all(b"?").await.unwrap();
+        within("the first byte", component.read_exact(&mut [0])).await.unwrap();
+        (peer, component)
     }
 
     /// One handshake.
