@@ -79,14 +79,9 @@ impl Role {
         lock(&self.standing).state(now, self.expiring_share)
     }
 
-    /// Why the role cannot be filled at `now`; `None` when it can. A revocation list that is over still counts
-    /// (its serials stay refused), so only one that was never there stands in the way.
+    /// Why the role cannot be filled at `now`; `None` when it can.
     pub fn unusable(&self, now: SystemTime) -> Option<String> {
-        let standing = lock(&self.standing);
-        if self.material == Material::Revocation && standing.in_use.is_some() {
-            return None;
-        }
-        standing.unusable(now)
+        lock(&self.standing).unusable(now)
     }
 
     /// Brings the gauges that follow the wall clock up to `now`.
