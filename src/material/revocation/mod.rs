@@ -93,7 +93,7 @@ impl RevocationLists {
     pub fn as_of(&self, now: SystemTime) -> Self {
         let mut settled = Self { as_of: now, ..self.clone() };
         settled.warnings.retain(|warning| *warning != Warning::CrlExpired);
-        if settled.next_update < now {
+        if settled.next_update <= now {
             settled.warnings.insert(0, Warning::CrlExpired);
         }
         settled
@@ -136,10 +136,11 @@ impl RevocationLists {
         self.lists.iter().filter(|own| own.issuer() == list.issuer())
     }
 
-    /// Whether the lists of an issuer are over at `now`, and that is not to be tolerated.
+    /// Whether the lists of an issuer are over at `now`, and that is not to be tolerated. From the very second on: verdicts
+    /// are reached as of whole ones, and one that comes after a contraction must not fall before it.
     fn is_over(&self, list: &RevocationList, now: SystemTime) -> bool {
         self.policy.expired == ExpiredLists::Refuse
-            && self.end_of(|other| other.issuer() == list.issuer()).is_some_and(|end| end < now)
+            && self.end_of(|other| other.issuer() == list.issuer()).is_some_and(|end| end <= now)
     }
 
     /// When the last of some lists is over.

@@ -250,6 +250,7 @@ fn an_end_by_the_clock_is_a_contraction_where_it_refuses() {
     assert!(!tolerant.is_stale(later) && !tolerant.contracts_to(&tolerant.as_of(later)));
     assert_eq!(tolerant.shuts_out_all_from(&bundle), None);
     let strict = made(STRICT);
+    assert!(strict.is_stale(strict.next_update) && !strict.is_stale(strict.next_update - Duration::from_millis(1)));
     assert!(!strict.is_stale(now) && strict.is_stale(later));
     let over = strict.as_of(later);
     assert!(strict.contracts_to(&over) && !over.contracts_to(&strict) && !over.is_stale(later) && over.is_stale(now));

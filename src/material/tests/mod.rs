@@ -4,5 +4,6 @@ mod authority;
 mod corpus;
 mod documentation;
 mod identity;
+mod lists;
 mod loading;
 mod trust;
