@@ -1,6 +1,8 @@
 //! Why a material was refused, and what is odd about one that was not: two closed sets, explained for operators in
 //! `docs/materials.md`, which a test compares with this file.
 
+mod cure;
+
 use std::{
     fmt,
     path::{Path, PathBuf},

@@ -5,12 +5,15 @@ use std::{cmp::Ordering, collections::HashSet, fmt, time::SystemTime};
 use webpki::CertRevocationList;
 use x509_parser::prelude::{CertificateRevocationList, FromDer};
 
-use crate::material::{
-    certificate::{hex, printable, time},
-    der::{self, Signed},
-    provider,
-    reason::{Fault, Reason},
-    trust::{Anchor, TrustBundle},
+use crate::{
+    material::{
+        certificate::{hex, printable, time},
+        der::{self, Signed},
+        provider,
+        reason::{Fault, Reason},
+        trust::{Anchor, TrustBundle},
+    },
+    observe::status::rfc3339,
 };
 
 /// One list.
@@ -73,7 +76,7 @@ impl RevocationList {
 
     /// Its number and time, for people.
     pub(super) fn edition(&self) -> String {
-        let issued = crate::observe::status::rfc3339(self.this_update);
+        let issued = rfc3339(self.this_update);
         match &self.number {
             Some(number) => format!("number 0x{number}, issued {issued}"),
             None => format!("without a number, issued {issued}"),
@@ -135,7 +138,7 @@ pub(super) fn read(der: &[u8], file: usize, trust: &TrustBundle, now: SystemTime
     }
     let this_update = time(facts.last_update().timestamp());
     if this_update > now {
-        let detail = format!("the list of \"{issuer}\" is of the future");
+        let detail = format!("the list of \"{issuer}\" was issued {}, which is to come", rfc3339(this_update));
         return Err(Fault::new(Reason::CrlNotYet, detail).until(this_update));
     }
     let (name, _) = der::expect(der::SEQUENCE, &anchor.subject).ok_or_else(bad)?;
