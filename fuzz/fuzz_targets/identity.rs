@@ -55,10 +55,10 @@ fn links(leaf: &EndEntityCert<'_>, chain: &[CertificateDer<'static>]) {
     if linked == 1 {
         return;
     }
-    let anchor = anchor_from_trusted_cert(&chain[linked - 1]).expect("an anchor");
+    let anchors = [anchor_from_trusted_cert(&chain[linked - 1]).expect("an anchor")];
     let path = leaf.verify_for_usage(
         algorithms(),
-        &[anchor],
+        &anchors,
         &chain[1..linked - 1],
         UnixTime::now(),
         KeyUsage::server_auth(),

@@ -43,6 +43,14 @@ impl Role {
         self.activate(life, now);
     }
 
+    /// What is in use is the same, and lasts otherwise than it did: what it is used with has changed. Does nothing while
+    /// nothing is in use.
+    pub fn lasts(&self, life: Lifetime) {
+        if let Some(in_use) = &mut lock(&self.standing).in_use {
+            *in_use = life;
+        }
+    }
+
     /// What is on disk is refused; what is in use stays. Called once for each distinct content, since it counts.
     /// `reason` is for people, without secrets.
     pub fn rejected(&self, reason: &str) {

@@ -118,6 +118,20 @@ async fn c20_lists_that_are_over_refuse_their_issuers_peers_by_the_clock_where_t
 }
 
 #[tokio::test]
+async fn c20_a_bundle_of_nobody_but_those_whose_lists_are_over_is_not_ready() {
+    let (over, unlisted) = (Ca::new("over"), Ca::new("unlisted"));
+    let guarded = Guarded::open(&[&over, &unlisted], &over.list(1, -1, &[]), ", revocation: { expired: refuse }");
+    let iris = &guarded.door.iris;
+    assert!(guarded.admits(&worker(&unlisted)).await && !guarded.admits(&worker(&over)).await);
+    assert!(iris.readiness().0, "{:?}", iris.readiness());
+    // The lists are the same before and after.
+    guarded.door.trust(&[&over]).await;
+    until("not ready", || !iris.readiness().0).await;
+    guarded.door.trust(&[&over, &unlisted]).await;
+    until("ready", || iris.readiness().0).await;
+}
+
+#[tokio::test]
 async fn lists_that_are_over_still_refuse_whom_they_name_and_nobody_else() {
     let ca = Ca::new("workers");
     let (bad, good) = (worker(&ca), worker(&ca));
