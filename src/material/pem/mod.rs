@@ -151,6 +151,10 @@ impl Reader {
             self.blocks.push(open.close()?);
             return Ok(());
         }
+        // Headers may be any text, but no block may hide behind one.
+        if has_inner_marker(line) {
+            return Err(malformed(number, "a BEGIN in the middle of a line, inside another block"));
+        }
         open.content(number, line)?;
         self.open = Some(open);
         Ok(())

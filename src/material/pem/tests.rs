@@ -105,6 +105,17 @@ fn encrypted_keys_are_seen_as_such() {
 }
 
 #[test]
+fn no_block_hides_behind_a_header() {
+    let inner = "DEK-Info: 0 -----BEGIN CERTIFICATE-----\nZm9v\n-----END CERTIFICATE-----\n";
+    for end in ["-----END RSA PRIVATE KEY-----\n", ""] {
+        let file = format!("-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n{inner}\n{end}");
+        assert_eq!(reason(file), Reason::PemMalformed);
+    }
+    let cut = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: -----BEGIN X509 CRL-----\n\nZg==\n-----END RSA PRIVATE KEY-----\n";
+    assert_eq!(reason(cut), Reason::PemMalformed);
+}
+
+#[test]
 fn debug_shows_no_content() {
     let blocks = read(certificate("Zm9v").replace("CERTIFICATE", "PRIVATE KEY").as_bytes()).expect("readable");
     let shown = format!("{blocks:?}");
@@ -150,6 +161,7 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
         "\u{feff}",
         "# words",
         "Proc-Type: 4,ENCRYPTED",
+        "DEK-Info: 0",
         " ",
         "\0",
     ]);
