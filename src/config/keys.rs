@@ -140,7 +140,18 @@ pub const TRUST: Section = Section {
     keys: &[
         Key::new("bundle", Kind::Text("file path")).required(),
         Key::new("revocation_lists", Kind::List { of: "file path", min: 0, max: 16 }).default("[]"),
+        Key::new("revocation", Kind::Section(&REVOCATION)),
         Key::new("on_contraction", Kind::Section(&ON_CONTRACTION)),
+    ],
+};
+
+/// `revocation` of a trust bundle
+pub const REVOCATION: Section = Section {
+    title: "revocation",
+    keys: &[
+        Key::new("expired", Kind::Choice(&["use", "refuse"])).default("use"),
+        Key::new("depth", Kind::Choice(&["chain", "leaf"])).default("chain"),
+        Key::new("unknown", Kind::Choice(&["accept", "refuse"])).default("accept"),
     ],
 };
 

@@ -9,7 +9,13 @@ use std::{
 use rustls::pki_types::{CertificateDer, UnixTime};
 use webpki::{EndEntityCert, Error, KeyUsage, VerifiedPath};
 
-use super::{generation::Generation, provider::algorithms, revocation::RevocationLists, trust::TrustBundle};
+use super::{
+    generation::Generation,
+    provider::algorithms,
+    revocation::{RevocationLists, Status},
+    trust::TrustBundle,
+};
+use crate::plan::{RevocationDepth, UnknownStatus};
 
 /// A trust bundle and its revocation lists, each of one generation.
 #[derive(Debug, Clone)]
@@ -126,7 +132,7 @@ impl Authority {
             return Err(Error::PathLenConstraintViolated);
         }
         if let Some(lists) = &self.revocation {
-            check_revocation(&lists.value, path)?;
+            check_revocation(&lists.value, path, now)?;
         }
         Ok(position)
     }
@@ -141,17 +147,29 @@ fn no_anchor(error: Error) -> Error {
     }
 }
 
-fn check_revocation(lists: &RevocationLists, path: &VerifiedPath<'_>) -> Result<(), Error> {
+/// What the lists say of the certificates of a path. That one is revoked outweighs that nothing is known of another.
+fn check_revocation(lists: &RevocationLists, path: &VerifiedPath<'_>, now: UnixTime) -> Result<(), Error> {
+    let mut verdict = Ok(());
+    let looked_at = match lists.policy.depth {
+        RevocationDepth::Chain => usize::MAX,
+        RevocationDepth::Leaf => 1,
+    };
     let certificates = std::iter::once(&**path.end_entity()).chain(path.intermediate_certificates());
     let keys = path.intermediate_certificates().map(webpki::Cert::subject_public_key_info);
     let keys = keys.chain(std::iter::once(webpki::spki_for_anchor(path.anchor())));
-    for (certificate, key) in certificates.zip(keys) {
+    for (certificate, key) in certificates.zip(keys).take(looked_at) {
         let contents = super::der::expect(super::der::SEQUENCE, &key).ok_or(Error::BadDer)?.0.contents;
-        if lists.is_revoked(certificate.issuer(), contents, certificate.serial()) {
-            return Err(Error::CertRevoked);
-        }
+        let at = UNIX_EPOCH + Duration::from_secs(now.as_secs());
+        let doubt = match lists.status((certificate.issuer(), contents), certificate.serial(), at) {
+            Status::Good => continue,
+            Status::Revoked => return Err(Error::CertRevoked),
+            Status::Over { next_update } => Error::CrlExpired { time: now, next_update: unix(next_update) },
+            Status::Unknown if lists.policy.unknown == UnknownStatus::Refuse => Error::UnknownRevocationStatus,
+            Status::Unknown => continue,
+        };
+        verdict = verdict.and(Err(doubt));
     }
-    Ok(())
+    verdict
 }
 
 fn unix(time: SystemTime) -> UnixTime {

@@ -22,7 +22,10 @@ use super::{
     reason::{Fault, Reason, Warning},
     roles::Roles,
 };
-use crate::plan::{DnsPattern, is_dns_name};
+use crate::{
+    observe::status::rfc3339,
+    plan::{DnsPattern, is_dns_name},
+};
 
 /// The smallest RSA key that the provider, and today's peers, take.
 pub(crate) const RSA_BITS: usize = 2048;
@@ -157,7 +160,7 @@ pub(crate) fn no_certificate(blocks: &[Block]) -> Fault {
     let labels: Vec<&str> = blocks.iter().map(|block| block.label.name()).collect();
     let detail = match labels.as_slice() {
         [] => "text without any PEM block (encoded twice? an error page?)".to_owned(),
-        labels => format!("the blocks are {}", labels.join(", ")),
+        labels => format!("expected CERTIFICATE blocks; the blocks are {}", labels.join(", ")),
     };
     Fault::new(Reason::NoCertificate, detail)
 }
@@ -241,12 +244,12 @@ fn check_validity(chain: &[Certificate], now: SystemTime) -> Result<(), Fault> {
         }
         if now > facts.not_after {
             let reason = if position == 0 { Reason::Expired } else { Reason::ChainExpired };
-            return Err(Fault::new(reason, format!("\"{subject}\" has ended")));
+            return Err(Fault::new(reason, format!("\"{subject}\" ended {}", rfc3339(facts.not_after))));
         }
     }
     let starts = chain.iter().map(|certificate| certificate.facts.not_before).max();
     match starts.filter(|starts| *starts > now) {
-        Some(starts) => Err(Fault::new(Reason::NotYetValid, "it has not begun").until(starts)),
+        Some(starts) => Err(Fault::new(Reason::NotYetValid, format!("it begins {}", rfc3339(starts))).until(starts)),
         None => Ok(()),
     }
 }

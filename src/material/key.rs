@@ -21,7 +21,7 @@ pub(crate) fn select(blocks: &[Block]) -> Result<&Block, Fault> {
         let found: Vec<&str> = blocks.iter().map(|block| block.label.name()).collect();
         let detail = match found.as_slice() {
             [] => "no PEM block at all".to_owned(),
-            labels => format!("the blocks are {}", labels.join(", ")),
+            labels => format!("expected a PRIVATE KEY block; the blocks are {}", labels.join(", ")),
         };
         return Err(Fault::new(Reason::NoPrivateKey, detail));
     };

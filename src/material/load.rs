@@ -85,7 +85,9 @@ fn build_revocation(
         return Err(Fault::new(super::Reason::TrustUnavailable, "the bundle beside it is not loaded"));
     };
     let files: Vec<&[u8]> = snapshot.files.iter().map(Vec::as_slice).collect();
-    let lists = revocation::build(&files, &trust.value, now).map_err(|(position, fault)| {
+    let (policy, predecessor) = (plan.trust(id).revocation, generations.revocation(id));
+    let predecessor = predecessor.map(|generation| &generation.value);
+    let lists = revocation::build(&files, &trust.value, policy, predecessor, now).map_err(|(position, fault)| {
         let paths: Vec<&Path> = source::files(plan, MaterialId::Revocation(id));
         fault.of_file(paths[position])
     })?;

@@ -1,6 +1,8 @@
 //! Why a material was refused, and what is odd about one that was not: two closed sets, explained for operators in
 //! `docs/materials.md`, which a test compares with this file.
 
+mod cure;
+
 use std::{
     fmt,
     path::{Path, PathBuf},
@@ -122,10 +124,16 @@ kebab_set! {
         CrlUnrelated => "crl-unrelated",
         /// A revocation list that its issuer did not sign.
         CrlBadSignature => "crl-bad-signature",
+        /// A revocation list that is older than the one in use.
+        CrlRollback => "crl-rollback",
+        /// An anchor whose revocation list is in use has none any more.
+        CrlWithdrawn => "crl-withdrawn",
         /// A revocation list from the future.
         CrlNotYet => "crl-not-yet",
         /// A delta, indirect or partitioned revocation list.
         CrlUnsupported => "crl-unsupported",
+        /// More revocation lists, or serials in them, than are kept.
+        CrlTooLarge => "crl-too-large",
         /// The TLS library refuses it, although every check let it through.
         Unusable => "unusable",
     }
@@ -154,6 +162,8 @@ kebab_set! {
         CrlExpired => "crl-expired",
         /// An anchor for which there is no revocation list.
         CrlIncomplete => "crl-incomplete",
+        /// A revocation list of nobody in the bundle, left out beside others.
+        CrlLeftOut => "crl-left-out",
         /// Files that no directory link leads to, as a subPath mount makes them: those never change.
         PlainFiles => "plain-files",
     }

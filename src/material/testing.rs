@@ -13,10 +13,10 @@ use rcgen::{
 };
 use time::{Duration, OffsetDateTime};
 
-use super::{Authority, Generation, revocation, trust};
+use super::{Authority, Generation, der, revocation, trust};
 use crate::plan::{
-    AdminPlan, Development, Expectation, IdentityId, IdentityPlan, IdentitySource, Limits, LogPlan, Plan, StillTrusted,
-    Timeouts, TransportSettings, TrustId, TrustPlan,
+    AdminPlan, Development, Expectation, IdentityId, IdentityPlan, IdentitySource, Limits, LogPlan, Plan,
+    RevocationPolicy, StillTrusted, Timeouts, TransportSettings, TrustId, TrustPlan,
 };
 
 /// A CA.
@@ -107,6 +107,17 @@ impl Ca {
 
     pub(crate) fn revoke_serials(&self, serials: Vec<SerialNumber>, from: i64, to: i64) -> String {
         let (this_update, next_update) = validity(from, to);
+        self.list(1, serials, this_update, next_update)
+    }
+
+    /// A list with this number.
+    pub(crate) fn list(
+        &self,
+        number: u64,
+        serials: Vec<SerialNumber>,
+        this_update: OffsetDateTime,
+        next_update: OffsetDateTime,
+    ) -> String {
         let revoked = |serial_number| RevokedCertParams {
             serial_number,
             revocation_time: this_update,
@@ -116,7 +127,7 @@ impl Ca {
         CertificateRevocationListParams {
             this_update,
             next_update,
-            crl_number: SerialNumber::from(1),
+            crl_number: SerialNumber::from(number),
             issuing_distribution_point: None,
             revoked_certs: serials.into_iter().map(revoked).collect(),
             key_identifier_method: KeyIdMethod::Sha256,
@@ -125,6 +136,54 @@ impl Ca {
         .and_then(|list| list.pem())
         .expect("list")
     }
+
+    /// A list with its extensions replaced by `extensions` (the whole `[0]` element, or nothing), signed again.
+    pub(crate) fn with_extensions(&self, list: &str, extensions: &[u8]) -> String {
+        let list = super::pem::read(list.as_bytes()).expect("a list").remove(0).content;
+        let (outer, _) = der::read(&list).expect("a list");
+        let (body, rest) = der::read(outer.contents).expect("its body");
+        let (algorithm, _) = der::read(rest).expect("its algorithm");
+        let (mut fields, mut ahead) = (Vec::new(), body.contents);
+        while let Some((field, rest)) = der::read(ahead) {
+            if field.tag != 0xa0 {
+                fields.extend_from_slice(field.whole);
+            }
+            ahead = rest;
+        }
+        fields.extend_from_slice(extensions);
+        let body = element(0x30, &fields);
+        let signature = rcgen::SigningKey::sign(self.issuer.key(), &body).expect("a signature");
+        let signature = element(0x03, &[&[0][..], &signature].concat());
+        block("X509 CRL", &element(0x30, &[&body, algorithm.whole, &signature].concat()))
+    }
+}
+
+/// DER of an element.
+pub(crate) fn element(tag: u8, contents: &[u8]) -> Vec<u8> {
+    let length = contents.len().to_be_bytes();
+    let length = &length[length.iter().position(|octet| *octet != 0).unwrap_or(length.len() - 1)..];
+    let mut out = vec![tag];
+    if contents.len() >= 0x80 {
+        out.push(0x80 | u8::try_from(length.len()).expect("few"));
+    }
+    out.extend_from_slice(length);
+    out.extend_from_slice(contents);
+    out
+}
+
+/// A PEM block.
+pub(crate) fn block(label: &str, content: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for group in content.chunks(3) {
+        let word = [group[0], *group.get(1).unwrap_or(&0), *group.get(2).unwrap_or(&0)];
+        let bits = u32::from_be_bytes([0, word[0], word[1], word[2]]);
+        for position in 0..4 {
+            let digit = char::from(ALPHABET[(bits >> (18 - 6 * position)) as usize & 63]);
+            text.push(if position > group.len() { '=' } else { digit });
+        }
+    }
+    format!("-----BEGIN {label}-----\n{text}\n-----END {label}-----\n")
 }
 
 /// The first generation of something.
@@ -134,11 +193,16 @@ pub(crate) fn generation<T>(value: T) -> Arc<Generation<T>> {
 
 /// An authority over some CAs, with revocation lists when there are any.
 pub(crate) fn authority(cas: &[&Ca], lists: &[String]) -> Authority {
+    authority_by(cas, lists, RevocationPolicy::default())
+}
+
+/// The same, with lists that are used in this way.
+pub(crate) fn authority_by(cas: &[&Ca], lists: &[String], policy: RevocationPolicy) -> Authority {
     let file: String = cas.iter().map(|ca| ca.pem()).collect();
     let bundle = trust::build(file.as_bytes(), SystemTime::now()).expect("a good bundle");
     let lists: Vec<&[u8]> = lists.iter().map(String::as_bytes).collect();
     let lists = (!lists.is_empty())
-        .then(|| generation(revocation::build(&lists, &bundle, SystemTime::now()).expect("good lists")));
+        .then(|| generation(revocation::build(&lists, &bundle, policy, None, SystemTime::now()).expect("good lists")));
     Authority::new("workers", generation(bundle), lists)
 }
 
@@ -202,6 +266,7 @@ impl Bench {
             name: name.to_owned(),
             bundle: bundle.to_owned(),
             revocation_lists: Vec::new(),
+            revocation: RevocationPolicy::default(),
             still_trusted: StillTrusted::Keep,
         });
         TrustId(self.plan.trust.len() - 1)

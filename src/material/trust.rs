@@ -16,6 +16,7 @@ use super::{
     provider::knows_key,
     reason::{Fault, Reason, Warning},
 };
+use crate::observe::status::rfc3339;
 
 /// Anchors that a path search tries for one subject: webpki gives up after 100 signatures.
 pub const ANCHORS_OF_ONE_SUBJECT: usize = 32;
@@ -234,7 +235,8 @@ fn check_effective(
     let starts = anchors.iter().map(|(certificate, _)| certificate.facts.not_before);
     let first = starts.clone().min().expect("checked not to be empty");
     if first > now {
-        return Err(Fault::new(Reason::NotYetValid, "no anchor has begun").until(first));
+        let detail = format!("no anchor has begun, the first one begins {}", rfc3339(first));
+        return Err(Fault::new(Reason::NotYetValid, detail).until(first));
     }
     if starts.clone().any(|start| start > now) {
         warnings.push(Warning::FutureAnchor);

@@ -43,6 +43,14 @@ impl Role {
         self.activate(life, now);
     }
 
+    /// What is in use is the same, and lasts otherwise than it did: what it is used with has changed. Does nothing while
+    /// nothing is in use.
+    pub fn lasts(&self, life: Lifetime) {
+        if let Some(in_use) = &mut lock(&self.standing).in_use {
+            *in_use = life;
+        }
+    }
+
     /// What is on disk is refused; what is in use stays. Called once for each distinct content, since it counts.
     /// `reason` is for people, without secrets.
     pub fn rejected(&self, reason: &str) {
@@ -79,14 +87,9 @@ impl Role {
         lock(&self.standing).state(now, self.expiring_share)
     }
 
-    /// Why the role cannot be filled at `now`; `None` when it can. A revocation list that is over still counts
-    /// (its serials stay refused), so only one that was never there stands in the way.
+    /// Why the role cannot be filled at `now`; `None` when it can.
     pub fn unusable(&self, now: SystemTime) -> Option<String> {
-        let standing = lock(&self.standing);
-        if self.material == Material::Revocation && standing.in_use.is_some() {
-            return None;
-        }
-        standing.unusable(now)
+        lock(&self.standing).unusable(now)
     }
 
     /// Brings the gauges that follow the wall clock up to `now`.

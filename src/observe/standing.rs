@@ -16,12 +16,21 @@ pub struct Lifetime {
     pub first_end: SystemTime,
     /// From here on nothing of it is usable. A chain ends with its first part, a bundle with its last anchor.
     pub last_end: SystemTime,
+    /// From here on a role that needs it cannot be filled. `None`: it still serves when it is over, as a revocation list
+    /// does, whose serials stay refused.
+    pub unusable_from: Option<SystemTime>,
 }
 
 impl Lifetime {
     /// Something that ends as a whole.
     pub fn whole(begins: SystemTime, ends: SystemTime) -> Self {
-        Self { begins, first_end: ends, last_end: ends }
+        Self { begins, first_end: ends, last_end: ends, unusable_from: Some(ends) }
+    }
+
+    /// The same, of no use from another moment on than its end.
+    #[must_use]
+    pub fn unusable_from(self, from: Option<SystemTime>) -> Self {
+        Self { unusable_from: from, ..self }
     }
 
     /// Both together: what a listener with several identities shows.
@@ -31,6 +40,7 @@ impl Lifetime {
             begins: self.begins.max(other.begins),
             first_end: self.first_end.min(other.first_end),
             last_end: self.last_end.min(other.last_end),
+            unusable_from: [self.unusable_from, other.unusable_from].into_iter().flatten().min(),
         }
     }
 
@@ -74,7 +84,7 @@ impl Standing {
         match (&self.in_use, self.held_until) {
             (None, Some(_)) => Some("what is on disk starts in the future".to_owned()),
             (None, None) => Some(refused("never loaded")),
-            (Some(life), _) if now >= life.last_end => Some(refused("expired")),
+            (Some(life), _) if life.unusable_from.is_some_and(|from| now >= from) => Some(refused("expired")),
             (Some(_), _) => None,
         }
     }

@@ -47,8 +47,51 @@ pub struct TrustPlan {
     pub bundle: PathBuf,
     /// PEM files of revocation lists.
     pub revocation_lists: Vec<PathBuf>,
+    /// How the lists are used.
+    pub revocation: RevocationPolicy,
     /// What becomes of connections that are still trusted after a contraction.
     pub still_trusted: StillTrusted,
+}
+
+/// How the revocation lists beside a bundle are used. The default is that of the configuration.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RevocationPolicy {
+    /// What a list past its next update is good for.
+    pub expired: ExpiredLists,
+    /// Which certificates of a chain are looked for in lists.
+    pub depth: RevocationDepth,
+    /// What becomes of a certificate whose issuer has no list.
+    pub unknown: UnknownStatus,
+}
+
+/// What a revocation list past its next update is good for (RFC 5280 section 6.3.3).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ExpiredLists {
+    /// What it names stays refused, and nothing else.
+    #[default]
+    Use,
+    /// Nobody of its issuer is believed: who was revoked since is not known.
+    Refuse,
+}
+
+/// Which certificates of a chain are looked for in revocation lists.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RevocationDepth {
+    /// All but the anchor.
+    #[default]
+    Chain,
+    /// The peer's own.
+    Leaf,
+}
+
+/// What becomes of a certificate whose issuer has no revocation list.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum UnknownStatus {
+    /// It passes.
+    #[default]
+    Accept,
+    /// It is refused.
+    Refuse,
 }
 
 /// What becomes of connections that are still trusted after a contraction.

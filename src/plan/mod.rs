@@ -13,7 +13,10 @@ pub mod upstream;
 
 pub use compile::{compile, from_yaml};
 pub use listener::{AlpnPolicy, ClientAuth, ListenerEnd, ListenerPlan, ListenerTls, RoutePlan};
-pub use material::{Expectation, IdentityPlan, IdentitySource, StillTrusted, TrustPlan};
+pub use material::{
+    Expectation, ExpiredLists, IdentityPlan, IdentitySource, RevocationDepth, RevocationPolicy, StillTrusted,
+    TrustPlan, UnknownStatus,
+};
 pub use notice::Notice;
 pub use policy::TlsPolicy;
 pub use settings::{AdminPlan, Development, Limits, LogPlan, ReloadSettings, Timeouts, TransportSettings};

@@ -84,9 +84,10 @@ fn every_material_that_cannot_be_used_is_told_with_its_file_and_reason() {
     for part in [
         "identity edge: cannot be used\n",
         "    refused: key-mismatch: ",
-        "tls.key\n",
+        "tls.key\n    to do:   Usually passes when both are written.",
         "trust workers: cannot be used\n",
-        "    refused: missing-file: ",
+        "    refused: missing-file: no such file\n",
+        "ca.crt\n    to do:   Create it, or correct the path",
         "iris.yaml: 2 materials cannot be used\n",
     ] {
         assert!(text.contains(part), "{part:?} in\n{text}");

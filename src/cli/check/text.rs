@@ -5,6 +5,7 @@ use std::fmt::{self, Write as _};
 use super::{Report, policy};
 use crate::{
     cli::file::counted,
+    material::Reason,
     observe::{
         escape,
         status::{MaterialRow, Span},
@@ -69,6 +70,9 @@ fn write_material(out: &mut String, row: &MaterialRow) -> fmt::Result {
     if let Some(refusal) = &row.last_refusal {
         writeln!(out, "    refused: {}: {}", refusal.reason, refusal.detail)?;
         writeln!(out, "    file:    {}", refusal.file)?;
+        if let Some(reason) = Reason::ALL.iter().find(|reason| reason.as_str() == refusal.reason) {
+            writeln!(out, "    to do:   {}", reason.cure())?;
+        }
     }
     if let Some(until) = &row.held_until {
         writeln!(out, "    starts:  {until}")?;

@@ -33,12 +33,14 @@ pub(super) fn lifetime(generations: &Generations, id: MaterialId) -> Option<Life
                 begins: first.map_or(bundle.earliest_end, |first| first.facts.not_before),
                 first_end: bundle.earliest_end,
                 last_end: bundle.latest_end,
+                unusable_from: Some(bundle.latest_end),
             })
         }
         MaterialId::Revocation(id) => {
             let lists = &generations.revocation(id)?.value;
             let first = lists.lists.iter().min_by_key(|list| list.next_update)?;
-            Some(Lifetime::whole(first.this_update, lists.next_update))
+            let shut = lists.shuts_out_all_from(&generations.trust(id)?.value);
+            Some(Lifetime::whole(first.this_update, lists.next_update).unusable_from(shut))
         }
     }
 }

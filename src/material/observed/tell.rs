@@ -65,6 +65,14 @@ fn tell_role(role: &Role, materials: &[MaterialId], observed: &Observed<'_>, now
     let (generations, mut touched, mut counted) = (observed.generations, false, false);
     let lives: Option<Vec<Lifetime>> = materials.iter().map(|id| lifetime(generations, *id)).collect();
     let life = lives.and_then(|lives| lives.into_iter().reduce(Lifetime::and));
+    // How long lists let somebody pass depends on the anchors beside them.
+    let anchors_changed = |id: &MaterialId| match id {
+        MaterialId::Revocation(bundle) => observed.changes.contains(&(MaterialId::Trust(*bundle), Change::Adopted)),
+        _ => false,
+    };
+    if let Some(life) = life.filter(|_| materials.iter().any(anchors_changed)) {
+        role.lasts(life);
+    }
     for (id, change) in observed.changes.iter().filter(|(id, _)| materials.contains(id)) {
         touched = true;
         match (change, life) {

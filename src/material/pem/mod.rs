@@ -31,17 +31,18 @@ fn recognise(bytes: &[u8]) -> Result<(), Fault> {
     if bytes.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0) {
         return Err(Fault::new(Reason::Empty, "the file holds only white space or NUL bytes"));
     }
-    let wide = [&b"-\0-\0-\0"[..], b"\0-\0-\0-"];
-    if bytes.starts_with(b"\xff\xfe")
-        || bytes.starts_with(b"\xfe\xff")
+    let wide = [&b"-\0-\0-\0"[..], b"\0-\0-\0-", b"-\0\0\0-\0\0\0", b"\0\0\0-\0\0\0-"];
+    let marks = [&b"\xff\xfe"[..], b"\xfe\xff", b"\0\0\xfe\xff"];
+    if marks.iter().any(|mark| bytes.starts_with(mark))
         || wide.iter().any(|dashes| bytes.windows(dashes.len()).any(|window| window == *dashes))
     {
         return Err(Fault::new(Reason::PemEncoding, "the file is UTF-16 or UTF-32; save it as ASCII or UTF-8"));
     }
-    // No text begins with "0" and a byte above 0x7f.
+    // No text begins with "0" and a byte above 0x7f. The other one is a Java key store.
     let binary = bytes[0] == der::SEQUENCE && (bytes.get(1).is_some_and(|b| *b >= 0x80) || der::is_one_sequence(bytes));
-    if binary && !contains(bytes, b"-----BEGIN ") {
-        return Err(Fault::new(Reason::NotPem, "the file is binary (DER or PKCS#12); convert it to PEM"));
+    if (binary || bytes.starts_with(b"\xfe\xed\xfe\xed")) && !contains(bytes, b"-----BEGIN ") {
+        let detail = "the file is binary (DER, PKCS#12 or a Java key store); convert it to PEM";
+        return Err(Fault::new(Reason::NotPem, detail));
     }
     if let Some(at) = bytes.iter().position(|byte| *byte == 0) {
         return Err(Fault::new(Reason::PemMalformed, format!("a NUL byte at offset {at}")));
@@ -149,6 +150,10 @@ impl Reader {
             }
             self.blocks.push(open.close()?);
             return Ok(());
+        }
+        // Headers may be any text, but no block may hide behind one.
+        if has_inner_marker(line) {
+            return Err(malformed(number, "a BEGIN in the middle of a line, inside another block"));
         }
         open.content(number, line)?;
         self.open = Some(open);

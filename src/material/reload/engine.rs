@@ -77,7 +77,7 @@ impl<C> Engine<C> {
     pub fn is_due(&self, now: SystemTime) -> bool {
         let started = |memory: &Memory| memory.held.as_ref().is_some_and(|held| held.starts <= now);
         self.memories.values().any(started)
-            || self.bundles().any(|id| self.has_ended_anchors(id, now))
+            || self.bundles().any(|id| self.has_ended_anchors(id, now) || self.has_stale_lists(id, now))
             || self.went_back(now)
     }
 
@@ -111,9 +111,14 @@ impl<C> Engine<C> {
             let held = memory.held.take().expect("just seen");
             self.judge(id, Ok(held.snapshot), true, now, pass);
         }
-        let MaterialId::Trust(bundle) = id else { return };
-        if self.has_ended_anchors(bundle, now) || went_back {
-            self.reconsider_anchors(bundle, now, pass);
+        match id {
+            MaterialId::Trust(bundle) if self.has_ended_anchors(bundle, now) || went_back => {
+                self.reconsider_anchors(bundle, now, pass);
+            }
+            MaterialId::Revocation(bundle) if self.has_stale_lists(bundle, now) => {
+                self.settle_lists(bundle, now, pass);
+            }
+            _ => {}
         }
     }
 
@@ -130,11 +135,23 @@ impl<C> Engine<C> {
             _ => current.value.without_ended(now),
         };
         if current.value.contracts_to(&built) || built.contracts_to(&current.value) {
-            let judged = self.memory(id).in_use.clone().expect("there is a generation in use");
-            // A bundle with fewer anchors cannot be unusable where the whole was not.
-            if self.adopt(id, judged, source, Built::Trust(built), now, pass).is_ok() {
-                pass.changes.push((id, Change::Adopted));
-            }
+            self.replace(id, Built::Trust(built), Some(source), now, pass);
+        }
+    }
+
+    /// Takes the lists in use for what they are by now: over, or not after all.
+    fn settle_lists(&mut self, bundle: TrustId, now: SystemTime, pass: &mut Pass<C>) {
+        let Some(current) = self.generations.revocation(bundle) else { return };
+        let settled = current.value.as_of(now);
+        self.replace(MaterialId::Revocation(bundle), Built::Revocation(settled), None, now, pass);
+    }
+
+    /// Puts what is in use by a reading of the clock in place of what was. It has no more in it than before, so it cannot be
+    /// unusable where that was not.
+    fn replace(&mut self, id: MaterialId, built: Built, source: Option<Snapshot>, now: SystemTime, pass: &mut Pass<C>) {
+        let judged = self.memory(id).in_use.clone().expect("there is a generation in use");
+        if self.adopt(id, judged, source, built, now, pass).is_ok() {
+            pass.changes.push((id, Change::Adopted));
         }
     }
 
@@ -186,15 +203,27 @@ impl<C> Engine<C> {
         now: SystemTime,
         pass: &mut Pass<C>,
     ) {
+        let stands = self.stands(id, &built);
         let memory = self.memory(id);
-        if memory.in_use.as_ref().is_some_and(|in_use| in_use.content == judged.content) {
+        if stands && memory.in_use.as_ref().is_some_and(|in_use| in_use.content == judged.content) {
             // Equal content is no reload: it was only judged by others, and stands.
             memory.in_use = Some(judged);
             return self.settle(id, pass);
         }
-        match self.adopt(id, judged.clone(), snapshot, built, now, pass) {
+        match self.adopt(id, judged.clone(), Some(snapshot), built, now, pass) {
             Ok(()) => pass.changes.push((id, Change::Adopted)),
             Err(fault) => self.refuse(id, judged, fault, now, pass),
+        }
+    }
+
+    /// Whether the same files, judged by others than before, still make the same: of a file of revocation lists those take
+    /// part whose issuers are in the bundle.
+    fn stands(&self, id: MaterialId, built: &Built) -> bool {
+        match (id, built) {
+            (MaterialId::Revocation(id), Built::Revocation(lists)) => {
+                self.generations.revocation(id).is_some_and(|in_use| in_use.value.is_same_as(lists))
+            }
+            _ => true,
         }
     }
 
@@ -203,7 +232,7 @@ impl<C> Engine<C> {
         &mut self,
         id: MaterialId,
         judged: Judged,
-        snapshot: Snapshot,
+        source: Option<Snapshot>,
         built: Built,
         now: SystemTime,
         pass: &mut Pass<C>,
@@ -220,7 +249,7 @@ impl<C> Engine<C> {
         self.generations = next;
         let memory = self.memory(id);
         memory.in_use = Some(judged);
-        memory.source = matches!(id, MaterialId::Trust(_)).then_some(snapshot);
+        memory.source = source.filter(|_| matches!(id, MaterialId::Trust(_)));
         memory.held = None;
         memory.settle();
         Ok(())
@@ -293,6 +322,10 @@ impl<C> Engine<C> {
     fn has_ended_anchors(&self, bundle: TrustId, now: SystemTime) -> bool {
         let in_use = self.generations.trust(bundle);
         in_use.is_some_and(|bundle| !bundle.value.anchors.is_empty() && bundle.value.earliest_end < now)
+    }
+
+    fn has_stale_lists(&self, bundle: TrustId, now: SystemTime) -> bool {
+        self.generations.revocation(bundle).is_some_and(|lists| lists.value.is_stale(now))
     }
 
     fn went_back(&self, now: SystemTime) -> bool {

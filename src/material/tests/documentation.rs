@@ -23,8 +23,9 @@ fn names<T: Copy + std::fmt::Display>(all: &[T]) -> Vec<String> {
 fn every_reason_has_its_cause_and_cure_in_order() {
     let rows = rows("\n## Reasons\n");
     assert_eq!(rows.iter().map(|(class, _)| class.clone()).collect::<Vec<_>>(), names(Reason::ALL));
-    for (class, cells) in rows {
-        assert!(cells.len() == 2 && cells.iter().all(|cell| cell.len() > 3), "{class} lacks cause or cure");
+    for ((class, cells), reason) in rows.iter().zip(Reason::ALL) {
+        assert!(cells.len() == 2 && cells[0].len() > 3, "{class} lacks a cause");
+        assert_eq!(cells[1], reason.cure(), "{class}");
     }
 }
 

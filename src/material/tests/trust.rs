@@ -5,7 +5,6 @@ use rcgen::{BasicConstraints, IsCa, KeyUsagePurpose};
 use crate::material::{
     Reason, TrustBundle, Warning,
     reason::Fault,
-    revocation,
     testing::{Ca, ca_params, validity},
     trust::build,
 };
@@ -86,30 +85,4 @@ fn at_most_32_anchors_share_a_subject() {
     let refs: Vec<&Ca> = many.iter().collect();
     assert!(of(&refs[1..]).is_ok());
     assert_eq!(of(&refs).expect_err("too many").reason, Reason::PathBudget);
-}
-
-#[test]
-fn lists_are_signed_by_an_anchor_and_of_the_past() {
-    let (a, b) = (Ca::new("a"), Ca::new("b"));
-    let bundle = of(&[&a, &b]).expect("good");
-    let lists = |files: &[&str]| {
-        let files: Vec<&[u8]> = files.iter().map(|file| file.as_bytes()).collect();
-        revocation::build(&files, &bundle, SystemTime::now())
-    };
-    let reason = |file: &str| lists(&[file]).expect_err("refused").1.reason;
-    let good = lists(&[&a.revoke(&[1, 2], -1, 7), &b.revoke(&[], -1, 3)]).expect("good");
-    assert_eq!((good.lists.len(), good.lists[0].entries, good.warnings.as_slice()), (2, 2, &[][..]));
-    assert_eq!(good.next_update, good.lists[1].next_update);
-    let one = lists(&[&a.revoke(&[1], -9, -1)]).expect("past its next update, and still good");
-    assert_eq!(one.warnings, [Warning::CrlExpired, Warning::CrlIncomplete]);
-    assert_eq!(reason(&a.revoke(&[1], 1, 7)), Reason::CrlNotYet);
-    assert_eq!(reason(&Ca::new("c").revoke(&[1], -1, 7)), Reason::CrlUnrelated);
-    assert_eq!(reason(&Ca::new("a").revoke(&[1], -1, 7)), Reason::CrlBadSignature);
-    assert_eq!(reason(&a.pem()), Reason::NoCrl);
-    assert_eq!(reason(&(a.revoke(&[1], -1, 7) + &a.pem())), Reason::UnexpectedBlock);
-    let (position, fault) = lists(&[&a.revoke(&[1], -1, 7), "# blank"]).expect_err("one of two");
-    assert_eq!((position, fault.reason), (1, Reason::Empty));
-    let silent = with(|params| params.key_usages = vec![KeyUsagePurpose::KeyCertSign]);
-    let bundle = of(&[&silent]).expect("good");
-    assert!(!bundle.anchors[0].signs_revocation_lists);
 }

@@ -61,7 +61,9 @@ fn ready_observer() -> Arc<Observer> {
         observer.listener(listener).set_bound("[::1]:4433".parse().unwrap());
     }
     for role in observer.components().flat_map(|component| component.roles()) {
-        role.loaded(Lifetime::whole(now() - DAY, now() + 90 * DAY), now());
+        let life = Lifetime::whole(now() - DAY, now() + 90 * DAY);
+        let is_list = role.material() == Material::Revocation;
+        role.loaded(if is_list { life.unusable_from(None) } else { life }, now());
     }
     observer.enter(Phase::Running);
     observer
@@ -275,7 +277,12 @@ fn c13_the_state_tells_apart_never_loaded_held_loaded_near_its_end_and_over() {
 
 #[test]
 fn a_bundle_is_near_its_end_with_its_first_anchor_and_over_with_its_last() {
-    let life = Lifetime { begins: now(), first_end: now() + DAY, last_end: now() + 10 * DAY };
+    let life = Lifetime {
+        begins: now(),
+        first_end: now() + DAY,
+        last_end: now() + 10 * DAY,
+        unusable_from: Some(now() + 10 * DAY),
+    };
     let standing = Standing { in_use: Some(life), ..Standing::default() };
     assert_eq!(standing.state(now() + 5 * DAY, 0.2), MaterialState::Expiring);
     assert_eq!(standing.unusable(now() + 5 * DAY), None);

@@ -72,6 +72,19 @@ fn c20_an_identity_that_ends_takes_readiness_with_it_by_the_clock_alone() {
 }
 
 #[test]
+fn c20_lists_that_shut_everybody_out_take_readiness_with_them() {
+    let observer = ready_observer();
+    let role = observer.listener(0).role(Material::Revocation).unwrap();
+    let (first, last) = (now() + DAY, now() + 2 * DAY);
+    role.reloaded(Lifetime::whole(now(), first).unusable_from(Some(last)), now());
+    let state = |at| value_at(&observer, &STATE.replace("STATE", "expired"), at);
+    const STATE: &str = r#"iris_tls_material_state{component="tunnel",material="revocation",state="STATE"}"#;
+    assert_eq!((state(now()), state(first), state(last)), (0.0, 1.0, 1.0));
+    assert!(observer.readiness(first).is_ready(), "others pass still");
+    assert!(reasons(&observer, last)[0].starts_with("tunnel: revocation: expired"));
+}
+
+#[test]
 fn an_obstacle_stands_in_the_way_until_it_is_cleared() {
     let observer = ready_observer();
     observer.listener(0).set_obstacle("accepting", "too many open files");

@@ -10,7 +10,10 @@ use crate::{
         scalar::duration,
         section::material::{self, Expect, Identity, Trust},
     },
-    plan::{Expectation, IdentityPlan, IdentitySource, ReloadSettings, StillTrusted, TrustId, TrustPlan},
+    plan::{
+        Expectation, ExpiredLists, IdentityPlan, IdentitySource, ReloadSettings, RevocationDepth, RevocationPolicy,
+        StillTrusted, TrustId, TrustPlan, UnknownStatus,
+    },
 };
 
 /// The window of a recycle, when the file says none.
@@ -79,9 +82,39 @@ impl Compiler<'_> {
                     Field::Invalid => return None,
                     Field::Given(lists) => paths(lists),
                 },
+                revocation: self.revocation(trust)?,
                 still_trusted: still_trusted?,
             })
         }))
+    }
+
+    fn revocation(&self, trust: &Located<Trust>) -> Option<RevocationPolicy> {
+        use material::{ExpiredLists as Expired, RevocationDepth as Depth, UnknownStatus as Unknown};
+        let revocation = match &trust.value.revocation {
+            Field::Invalid => return None,
+            Field::Absent => return Some(RevocationPolicy::default()),
+            Field::Given(revocation) => revocation,
+        };
+        if trust.value.revocation_lists.value().is_none_or(Vec::is_empty) && !trust.value.revocation_lists.is_invalid()
+        {
+            let fault = Fault::new("`revocation` has no meaning without `revocation_lists`", "both, or none of them");
+            self.report(&revocation.spot, fault);
+        }
+        let material::Revocation { expired, depth, unknown } = &revocation.value;
+        Some(RevocationPolicy {
+            expired: match expired.or(Expired::Use) {
+                Expired::Use => ExpiredLists::Use,
+                Expired::Refuse => ExpiredLists::Refuse,
+            },
+            depth: match depth.or(Depth::Chain) {
+                Depth::Chain => RevocationDepth::Chain,
+                Depth::Leaf => RevocationDepth::Leaf,
+            },
+            unknown: match unknown.or(Unknown::Accept) {
+                Unknown::Accept => UnknownStatus::Accept,
+                Unknown::Refuse => UnknownStatus::Refuse,
+            },
+        })
     }
 
     fn still_trusted(&self, trust: &Located<Trust>, reload: &ReloadSettings) -> Option<StillTrusted> {

@@ -34,7 +34,11 @@ pub fn failure_of(error: &Error) -> HandshakeFailure {
             Bad::Expired | Bad::ExpiredContext { .. } => HandshakeFailure::Expired,
             Bad::NotValidYet | Bad::NotValidYetContext { .. } => HandshakeFailure::NotYetValid,
             Bad::Revoked => HandshakeFailure::Revoked,
-            Bad::UnknownIssuer => HandshakeFailure::UnknownIssuer,
+            // An issuer of whose revocations nothing is known, where that is refused, vouches for nobody.
+            Bad::UnknownIssuer
+            | Bad::UnknownRevocationStatus
+            | Bad::ExpiredRevocationList
+            | Bad::ExpiredRevocationListContext { .. } => HandshakeFailure::UnknownIssuer,
             Bad::NotValidForName | Bad::NotValidForNameContext { .. } => HandshakeFailure::NameMismatch,
             Bad::ApplicationVerificationFailure => HandshakeFailure::NameNotAllowed,
             _ => HandshakeFailure::BadCertificate,

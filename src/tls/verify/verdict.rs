@@ -73,6 +73,8 @@ pub(super) fn certificate_error(error: webpki::Error) -> Error {
         Path::InvalidCertValidity => CertificateError::Expired,
         Path::CertNotValidYet { time, not_before } => CertificateError::NotValidYetContext { time, not_before },
         Path::CertRevoked => CertificateError::Revoked,
+        Path::UnknownRevocationStatus => CertificateError::UnknownRevocationStatus,
+        Path::CrlExpired { time, next_update } => CertificateError::ExpiredRevocationListContext { time, next_update },
         // Anchors are sought by name: one of that name with another key (a CA made anew) vouches for it as little as none.
         Path::UnknownIssuer | Path::InvalidSignatureForPublicKey => CertificateError::UnknownIssuer,
         Path::UnsupportedCriticalExtension => CertificateError::UnhandledCriticalExtension,

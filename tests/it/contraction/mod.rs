@@ -4,6 +4,7 @@ mod egress;
 mod identity;
 mod in_flight;
 mod ingress;
+mod lists;
 mod quiet;
 mod race;
 mod rig;

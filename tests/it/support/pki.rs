@@ -102,6 +102,11 @@ impl Ca {
 
     /// A list that revokes these leaves, in PEM.
     pub(crate) fn revoke(&self, leaves: &[&Leaf]) -> String {
+        self.list(1, 86_400, leaves)
+    }
+
+    /// The same with this number, over in so many seconds.
+    pub(crate) fn list(&self, number: u64, over_in: i64, leaves: &[&Leaf]) -> String {
         let now = OffsetDateTime::now_utc();
         let revoked = |leaf: &&Leaf| RevokedCertParams {
             serial_number: leaf.serial.clone(),
@@ -111,8 +116,8 @@ impl Ca {
         };
         let list = CertificateRevocationListParams {
             this_update: now - Duration::from_secs(60),
-            next_update: now + Duration::from_secs(86_400),
-            crl_number: SerialNumber::from(1),
+            next_update: now + time::Duration::seconds(over_in),
+            crl_number: SerialNumber::from(number),
             issuing_distribution_point: None,
             revoked_certs: leaves.iter().map(revoked).collect(),
             key_identifier_method: KeyIdMethod::Sha256,

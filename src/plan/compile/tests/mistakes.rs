@@ -55,13 +55,13 @@ const ROWS: &[Row] = &[
         "line 19: upstreams[1].name: the key `name` is written twice, first in line 18; expected each key once",
     ]),
     row("  workers: { bundle: ca.crt }", "  workers: ca.crt", &[
-        "line 6: trust.workers: a single value stands here; expected a mapping with the keys `bundle`, `revocation_lists`, `on_contraction`",
+        "line 6: trust.workers: a single value stands here; expected a mapping with the keys `bundle`, `revocation_lists`, `revocation`, `on_contraction`",
     ]),
     row("  workers: { bundle: ca.crt }", "  workers: {}", &[
         "line 6: trust.workers: a trust bundle has no `bundle`; expected `bundle` (file path)",
     ]),
     row("  workers: { bundle: ca.crt }", "  workers:", &[
-        "line 6: trust.workers: nothing stands here; expected a mapping with the keys `bundle`, `revocation_lists`, `on_contraction`",
+        "line 6: trust.workers: nothing stands here; expected a mapping with the keys `bundle`, `revocation_lists`, `revocation`, `on_contraction`",
     ]),
     row("routes: [ { upstream: component } ]", "routes: { upstream: component }", &[
         "line 11: listeners[0].routes: a mapping stands here; expected a list",
@@ -258,6 +258,10 @@ const ROWS: &[Row] = &[
     row("private_key: tls.key }", "private_key: tls.key, expect: { names: [ \"*\" ], chains_to: worker } }", &[
         "line 4: identities.edge.expect.chains_to: there is no trust bundle `worker`; expected one of `workers` (did you mean `workers`?)",
         "line 4: identities.edge.expect.names[0]: `*` is no DNS pattern; expected a DNS name, or `*.` and a DNS name",
+    ]),
+    row("bundle: ca.crt", "bundle: ca.crt, revocation: { expired: refuse, unknown: deny }", &[
+        "line 6: trust.workers.revocation: `revocation` has no meaning without `revocation_lists`; expected both, or none of them",
+        "line 6: trust.workers.revocation.unknown: `deny` is not a choice here; expected one of `accept`, `refuse`",
     ]),
     row("bundle: ca.crt", "bundle: ca.crt, on_contraction: { still_trusted: keep, spread: 5s }", &[
         "line 6: trust.workers.on_contraction.spread: `spread` has no meaning with `still_trusted: keep`; expected one of the two",

@@ -21,7 +21,9 @@ fn full() -> Value {
             "pair": { "certificate": "tls.crt", "private_key": "tls.key", "expect": { "names": ["a.example"] } },
             "one": { "bundle": "one.pem" },
         },
-        "trust": { "workers": { "bundle": "ca.crt", "on_contraction": {} } },
+        "trust": {
+            "workers": { "bundle": "ca.crt", "revocation_lists": ["a.crl"], "revocation": {}, "on_contraction": {} },
+        },
         "listeners": [
             {
                 "name": "ingress", "listen": "quic://[::]:50072",

@@ -184,10 +184,23 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn trust()(path in "[a-z./]{1,20}x", lists in vec("/[a-z]{1,9}", 0..3), spread in option::of(0u64..=13_000)) -> TrustPlan {
+    fn revocation()(
+        expired in select(vec![ExpiredLists::Use, ExpiredLists::Refuse]),
+        depth in select(vec![RevocationDepth::Chain, RevocationDepth::Leaf]),
+        unknown in select(vec![UnknownStatus::Accept, UnknownStatus::Refuse]),
+    ) -> RevocationPolicy {
+        RevocationPolicy { expired, depth, unknown }
+    }
+}
+
+prop_compose! {
+    fn trust()(
+        path in "[a-z./]{1,20}x", lists in vec("/[a-z]{1,9}", 0..3), policy in revocation(), spread in option::of(0u64..=13_000),
+    ) -> TrustPlan {
         TrustPlan {
             name: String::new(),
             bundle: path.into(),
+            revocation: if lists.is_empty() { RevocationPolicy::default() } else { policy },
             revocation_lists: lists.into_iter().map(Into::into).collect(),
             still_trusted: match spread {
                 Some(spread) => StillTrusted::Recycle { spread: Duration::from_millis(spread) },
@@ -391,14 +404,26 @@ fn write_identity(plan: &Plan, identity: &IdentityPlan) -> Value {
 }
 
 fn write_trust(trust: &TrustPlan) -> Value {
-    json!({
-        "bundle": trust.bundle,
-        "revocation_lists": trust.revocation_lists,
-        "on_contraction": match trust.still_trusted {
-            StillTrusted::Keep => json!({ "still_trusted": "keep" }),
-            StillTrusted::Recycle { spread } => json!({ "still_trusted": "recycle", "spread": duration::text(spread) }),
-        },
-    })
+    let RevocationPolicy { expired, depth, unknown } = trust.revocation;
+    let revocation = json!({
+        "expired": if expired == ExpiredLists::Use { "use" } else { "refuse" },
+        "depth": if depth == RevocationDepth::Chain { "chain" } else { "leaf" },
+        "unknown": if unknown == UnknownStatus::Accept { "accept" } else { "refuse" },
+    });
+    object([
+        ("bundle", Some(json!(trust.bundle))),
+        ("revocation_lists", Some(json!(trust.revocation_lists))),
+        ("revocation", (!trust.revocation_lists.is_empty()).then_some(revocation)),
+        (
+            "on_contraction",
+            Some(match trust.still_trusted {
+                StillTrusted::Keep => json!({ "still_trusted": "keep" }),
+                StillTrusted::Recycle { spread } => {
+                    json!({ "still_trusted": "recycle", "spread": duration::text(spread) })
+                }
+            }),
+        ),
+    ])
 }
 
 fn write_auth(plan: &Plan, auth: Option<&ClientAuth>) -> Option<Value> {
