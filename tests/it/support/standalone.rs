@@ -20,8 +20,8 @@ use super::{
     wait::within,
 };
 
-/// An ingress with an identity in one volume and a bundle in another. Nobody is behind it: a handshake shows what there is
-/// to see.
+/// An ingress with an identity in one volume and a bundle in another. If nobody is behind it, handshakes still show what
+/// there is to see.
 pub(crate) struct Standalone {
     pub(crate) ca: Ca,
     pub(crate) running: Running,
@@ -42,6 +42,8 @@ pub(crate) struct Spec<'a> {
     pub(crate) settings: &'a str,
     /// More of the listener's `tls`.
     pub(crate) auth: &'a str,
+    /// The component behind it.
+    pub(crate) component: SocketAddr,
     /// Writes what is there at the start, into the volumes of identity and bundle. A folder of its own comes first.
     pub(crate) before: &'a dyn Fn(&Path, &Ca, &Volume, &Volume),
     /// Makes the command that runs a configuration.
@@ -53,6 +55,7 @@ impl Default for Spec<'_> {
         Self {
             settings: "reload: { poll: 14s }\n",
             auth: "",
+            component: SocketAddr::from(([127, 0, 0, 1], 1)),
             before: &|_, _, _, _| (),
             command: &|_, config| iris(&["run", "--config", config]),
         }
@@ -84,11 +87,12 @@ impl Standalone {
              identities:\n  edge: {{ certificate: {}, private_key: {} }}\n\
              trust:\n  workers: {{ bundle: {} }}\n\
              listeners:\n  - {{ name: in, listen: 'quic://127.0.0.1:0', tls: {{ identities: [ edge ]{} }}, routes: [ {{ upstream: out }} ] }}\n\
-             upstreams:\n  - {{ name: out, dial: 'quic+plaintext://127.0.0.1:1' }}\n{}",
+             upstreams:\n  - {{ name: out, dial: 'quic+plaintext://{}' }}\n{}",
             edge.path("tls.crt").display(),
             edge.path("tls.key").display(),
             trust.path("ca.crt").display(),
             spec.auth,
+            spec.component,
             spec.settings,
         );
         fs::write(&config, text).unwrap();
