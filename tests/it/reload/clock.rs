@@ -105,6 +105,7 @@ async fn c20_an_identity_that_ends_while_the_process_is_suspended_is_over_at_onc
     standalone.running.signal("-CONT");
     assert_eq!(ready(&standalone), (false, "expired".to_owned()), "with the first answer");
     assert!(standalone.readiness().1.contains("in: server_identity: expired"), "{}", standalone.readiness().1);
+    assert!(standalone.lives(), "a restart would change nothing");
     let next = standalone.ca.leaf(&["iris.test"]);
     standalone.renew(&next);
     until("it to be ready again", || standalone.readiness().0).await;

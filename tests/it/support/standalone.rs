@@ -142,6 +142,11 @@ impl Standalone {
         (status == 200, body)
     }
 
+    /// Whether `/livez` says so.
+    pub(crate) fn lives(&self) -> bool {
+        http::get(self.admin, "/livez").0 == 200
+    }
+
     pub(crate) fn status(&self) -> serde_json::Value {
         serde_json::from_str(&http::get(self.admin, "/status").1).unwrap()
     }
