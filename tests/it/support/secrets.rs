@@ -14,6 +14,15 @@ use tracing_subscriber::fmt::MakeWriter;
 /// Bytes that are looked at together: too many to be met by chance, and few enough for a line of PEM that is cut anywhere.
 const WINDOW: usize = 16;
 
+/// How PEM begins and ends: as text, and as the bytes of a file in hexadecimal and as a list of numbers.
+const PEM: &[&str] = &[
+    "-----BEGIN ",
+    "PRIVATE KEY-----",
+    "2d2d2d2d2d424547494e20",
+    "2D2D2D2D2D424547494E20",
+    "45, 45, 45, 45, 45, 66, 69, 71, 73, 78, 32, ",
+];
+
 /// What must not be said, by what it would be.
 static FORBIDDEN: RwLock<Option<HashMap<[u8; WINDOW], &'static str>>> = RwLock::new(None);
 
@@ -58,7 +67,7 @@ fn note(what: &'static str, text: &[u8], step: usize) {
 /// What is secret in `text`, with what stands in front of it.
 pub(crate) fn found(text: &[u8]) -> Option<String> {
     let context = |at: usize| String::from_utf8_lossy(&text[at.saturating_sub(120)..at]).into_owned();
-    for mark in ["-----BEGIN ", "PRIVATE KEY-----"] {
+    for mark in PEM {
         if let Some(at) = text.windows(mark.len()).position(|window| window == mark.as_bytes()) {
             return Some(format!("PEM after: {}", context(at)));
         }
@@ -146,6 +155,8 @@ mod tests {
         let lines: Vec<&str> = pem.lines().collect();
         for (form, text) in [
             ("PEM", pem.clone()),
+            ("the file, as bytes", format!("{:?}", pem.as_bytes())),
+            ("the file, in hexadecimal", hex(pem.as_bytes())),
             ("its label alone", "label: EC PRIVATE KEY-----".to_owned()),
             ("the line of PEM that has the key", lines[1].to_owned() + lines[2]),
             ("the body on one line", body.clone()),
