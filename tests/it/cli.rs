@@ -4,14 +4,10 @@ use std::{
     io::{Read, Write},
     net::{TcpListener, TcpStream, UdpSocket},
     path::Path,
-    process::{Output, Stdio},
+    process::Stdio,
 };
 
-use crate::support::process::{Running, iris};
-
-fn output(arguments: &[&str]) -> Output {
-    iris(arguments).output().unwrap()
-}
+use crate::support::process::{Running, iris, output};
 
 /// A file for one plaintext listener on this port that leads to nowhere.
 fn config(directory: &Path, listen: &str, admin: &str) -> String {

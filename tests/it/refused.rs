@@ -213,5 +213,5 @@ async fn c18_without_material_a_listener_refuses_and_is_not_ready() {
     let config = peer::client_config(&Ca::new("ca"), None, &PeerSpec::default());
     let refused = within("a refusal", peer::connect(iris.address("in"), "iris.test", config)).await.unwrap_err();
     assert!(matches!(refused, ConnectionError::ConnectionClosed(_)), "{refused:?}");
-    assert_eq!(iris.failures("in", "not_ready"), 1);
+    until("the count", || iris.failures("in", "not_ready") == 1).await;
 }

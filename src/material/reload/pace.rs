@@ -16,6 +16,9 @@ const RETRIES: [Duration; 6] = [
     Duration::from_millis(3_200),
 ];
 
+/// At least between two readings that events ask for, also where the configuration wants no debounce: at most 20 a second.
+const BREATH: Duration = Duration::from_millis(50);
+
 /// The times of the readings.
 #[derive(Debug)]
 pub(super) struct Pace {
@@ -39,7 +42,7 @@ impl Pace {
         match (burst, self.retry.and_then(|retry| RETRIES.get(retry))) {
             (Some(burst), _) => {
                 let quiet = burst.last + self.settings.debounce;
-                poll.min(quiet).min(burst.first + self.settings.debounce_max)
+                poll.min(quiet).min(burst.first + self.settings.debounce_max).max(last + BREATH)
             }
             (None, Some(pause)) => poll.min(last + *pause),
             (None, None) => poll,
@@ -79,6 +82,27 @@ mod tests {
         assert_eq!(pace.due(burst(0), start), first + 100 * MILLISECOND);
         assert_eq!(pace.due(burst(800), start), first + 900 * MILLISECOND);
         assert_eq!(pace.due(burst(5_000), start), first + 1_000 * MILLISECOND);
+    }
+
+    #[test]
+    fn events_without_a_debounce_have_a_bounded_number_of_readings() {
+        let start = Instant::now();
+        let nothing = Duration::ZERO;
+        let settings = ReloadSettings { debounce: nothing, debounce_max: nothing, ..ReloadSettings::default() };
+        let (mut pace, mut now, mut readings) = (Pace::new(settings), start, 0);
+        // Somebody writes every millisecond, for a second.
+        while now < start + 1_000 * MILLISECOND {
+            let written = Burst { first: now, last: now };
+            if pace.due(Some(written), now) <= now {
+                pace.read(now, true, false);
+                readings += 1;
+            }
+            now += MILLISECOND;
+        }
+        assert_eq!(readings, 20);
+        // The first after a pause is read at once.
+        now += BREATH;
+        assert_eq!(pace.due(Some(Burst { first: now, last: now }), now), now);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use quinn::{Connection, ConnectionError, ReadToEndError, VarInt};
 use crate::support::{
     component::Component,
     tunnel::{Tunnel, TunnelSpec, WAYS, Way},
-    wait::within,
+    wait::{until, within},
 };
 
 fn application_close(error: ConnectionError) -> (u64, String) {
@@ -139,5 +139,5 @@ async fn nobody_behind_an_ingress_is_a_close_with_a_reason() {
     let (code, reason) = application_close(closed);
     assert_eq!(code, 0x4952_4904);
     assert!(reason.contains("nobody listens"), "{reason}");
-    assert_eq!(iris.failures("component", "unreachable"), 1);
+    until("the count", || iris.failures("component", "unreachable") == 1).await;
 }

@@ -56,11 +56,11 @@ async fn c16_a_root_issued_again_with_its_key_is_the_same_also_beside_a_removal(
 async fn c08_a_leaf_that_has_ended_hides_nothing_about_its_ca() {
     let (kept, removed) = (Ca::new("kept"), Ca::new("removed"));
     let door = Door::open(&[&kept, &removed], SOON);
-    let short = |ca: &Ca| ca.issue(LeafSpec::named(&["pylon.workers.test"]).valid(-60, 4));
+    let short = |ca: &Ca| ca.issue(LeafSpec::named(&["pylon.workers.test"]).valid(-60, 8));
     let (under_kept, under_removed) = (short(&kept), short(&removed));
     let issued = SystemTime::now();
     let mut ends = watch(door.fill(&[&under_kept, &under_removed], 3).await);
-    until("the leaves to end", || issued.elapsed().unwrap() > Duration::from_secs(6)).await;
+    until("the leaves to end", || issued.elapsed().unwrap() > Duration::from_secs(10)).await;
     door.knock(door.config(&under_kept)).await.expect_err("it has ended");
     door.trust(&[&kept]).await;
     for end in next_ends("everybody's end", &mut ends, 6).await {

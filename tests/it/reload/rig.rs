@@ -1,6 +1,6 @@
 //! An Iris whose materials are in volumes as kubelet writes them.
 
-use std::time::Instant;
+use std::{path::Path, time::Instant};
 
 use iris::material::watch::Watching;
 use quinn::{Connection, ConnectionError, Endpoint};
@@ -87,19 +87,31 @@ impl Ingress {
         Self::over(mode, "", Ca::new("servers"), Ca::new("workers"), |_, _, _, _| ())
     }
 
+    /// With the files of the identity wherever `lay` says: it gets a folder of its own, and gives what stands for the identity
+    /// in the configuration.
+    pub(super) fn laid(mode: Mode, lay: impl FnOnce(&Path, &Ca) -> String) -> Self {
+        let (files, ca) = (TempDir::new().unwrap(), Ca::new("servers"));
+        let identity = lay(files.path(), &ca);
+        Self::with(mode, "", &identity, ca, Ca::new("workers"), files)
+    }
+
     fn over(mode: Mode, auth: &str, ca: Ca, workers: Ca, before: impl FnOnce(&Ca, &Ca, &Volume, &Volume)) -> Self {
         let files = TempDir::new().unwrap();
         let (edge, trust) = (Volume::mount(files.path().join("edge")), Volume::mount(files.path().join("trust")));
         before(&ca, &workers, &edge, &trust);
+        let identity = files_of(&edge.path("tls.crt"), &edge.path("tls.key"));
+        Self::with(mode, auth, &identity, ca, workers, files)
+    }
+
+    fn with(mode: Mode, auth: &str, identity: &str, ca: Ca, workers: Ca, files: TempDir) -> Self {
+        let (edge, trust) = (Volume::mount(files.path().join("edge")), Volume::mount(files.path().join("trust")));
         let component = Component::plain();
         peer::serve_echo(&component.endpoint);
         let yaml = format!(
-            "identities:\n  edge: {{ certificate: {}, private_key: {} }}\n\
+            "identities:\n  edge: {identity}\n\
              trust:\n  workers: {{ bundle: {} }}\n\
              listeners:\n  - {{ name: in, listen: 'quic://127.0.0.1:0', tls: {{ identities: [ edge ]{auth} }}, routes: [ {{ sni: iris.test, upstream: component }} ] }}\n\
              upstreams:\n  - {{ name: component, dial: 'quic+plaintext://{}' }}\n{}",
-            edge.path("tls.crt").display(),
-            edge.path("tls.key").display(),
             trust.path("ca.crt").display(),
             component.address,
             mode.settings(),
@@ -144,6 +156,11 @@ impl Ingress {
     pub(super) async fn until_served(&self, leaf: &Leaf) {
         within("the new leaf to be served", async { while self.served().await != leaf.chain[0] {} }).await;
     }
+}
+
+/// An identity of two files, as it stands in the configuration.
+pub(super) fn files_of(certificate: &Path, key: &Path) -> String {
+    format!("{{ certificate: {}, private_key: {} }}", certificate.display(), key.display())
 }
 
 /// The two files of an identity.

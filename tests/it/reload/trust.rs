@@ -35,7 +35,7 @@ async fn c03_c04_dials_judge_by_the_bundle_on_disk_now() {
         let refused = egress.dial(&under_old).await.unwrap_err();
         assert!(refused.to_string().contains("UnknownIssuer"), "{mode:?}: {refused}");
         within("an echo", peer::request(&egress.dial(&under_new).await.unwrap())).await.unwrap();
-        assert_eq!(egress.iris.reloads("any", "trust", "success"), 1, "{mode:?}");
+        until("the count", || egress.iris.reloads("any", "trust", "success") == 1).await;
     }
 }
 
@@ -54,7 +54,13 @@ async fn c08_a_ca_taken_out_is_refused_for_new_connections() {
         .await;
         // One step: where the old one is refused the new one is let in.
         rig.connect_with(&[&rig.ca], Some(&successor)).await.unwrap();
-        assert!(rig.iris.failures("in", "unknown_issuer") >= 1, "{mode:?}");
+        // Whoever was the first to be refused may have been let in and closed again, which is another count.
+        within("a refused handshake to be counted", async {
+            while rig.iris.failures("in", "unknown_issuer") == 0 {
+                rig.connect_with(&[&rig.ca], Some(&worker)).await.expect_err("its CA is gone");
+            }
+        })
+        .await;
     }
 }
 

@@ -22,7 +22,8 @@ async fn c11_swap_after_swap_after_swap_is_seen() {
             let next = rig.ca.leaf(&["iris.test"]);
             rig.renew(&next);
             rig.until_served(&next).await;
-            assert_eq!(rig.iris.reloads("in", "server_identity", "success"), number, "{mode:?}");
+            // Published first, told after.
+            until("the count", || rig.iris.reloads("in", "server_identity", "success") == number).await;
         }
         assert_eq!(rig.iris.reloads("in", "server_identity", "rejected"), 0, "{mode:?}");
     }
@@ -36,13 +37,13 @@ async fn c11_c18_a_secret_that_arrives_late_makes_its_listener_ready_by_itself()
         assert!(!ready && reasons.iter().any(|reason| reason.contains("missing-file")), "{reasons:?}");
         assert_eq!(rig.iris.state("in", "server_identity"), "initial_failed");
         rig.connect_with(&[&rig.ca], None).await.unwrap_err();
-        assert!(rig.iris.failures("in", "not_ready") >= 1);
+        until("the refusal to be counted", || rig.iris.failures("in", "not_ready") == 1).await;
         let leaf = rig.ca.leaf(&["iris.test"]);
         rig.renew(&leaf);
         until("it to be ready", || rig.iris.readiness().0).await;
         assert_eq!(rig.served().await, leaf.chain[0], "{mode:?}");
         // Filled for the first time is a reload too: the load at start had nothing.
-        assert_eq!(rig.iris.reloads("in", "server_identity", "success"), 1);
+        until("the count", || rig.iris.reloads("in", "server_identity", "success") == 1).await;
         // And from here on as any other.
         let next = rig.ca.leaf(&["iris.test"]);
         rig.renew(&next);
@@ -146,8 +147,11 @@ async fn c11_plain_files_rewritten_in_place_are_seen_too() {
             fs::write(rig.edge.path("tls.crt"), &leaf.chain_pem).unwrap();
             within("a usable listener", async { while rig.connect_with(&[&rig.ca], None).await.is_err() {} }).await;
             rig.until_served(&leaf).await;
-            let row = rig.iris.material("identity", "edge");
-            assert!(row["warnings"].as_array().unwrap().contains(&"plain-files".into()), "{mode:?}: {row}");
+            until("the warning", || {
+                let row = rig.iris.material("identity", "edge");
+                row["warnings"].as_array().is_some_and(|all| all.contains(&"plain-files".into()))
+            })
+            .await;
         }
     }
 }

@@ -13,9 +13,9 @@ use iris::{
     plan,
 };
 
-use super::wait::until;
+use super::{secrets, wait::until};
 
-/// A running Iris. Dropping it drains it at once.
+/// A running Iris. Dropping it drains it at once; what it has said until then is searched for secrets.
 pub(crate) struct Iris(Running);
 
 impl Iris {
@@ -26,6 +26,7 @@ impl Iris {
 
     /// Runs what `yaml` says, with or without file events.
     pub(crate) fn start_watching(yaml: &str, watching: Watching) -> Self {
+        secrets::watch_log();
         let plan = plan::from_yaml(yaml).unwrap_or_else(|problems| panic!("{problems}\n{yaml}"));
         Self(Running::start_watching(plan, watching).unwrap())
     }
@@ -131,5 +132,16 @@ impl Iris {
     /// Whether it has ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.0.has_ended()
+    }
+}
+
+impl Drop for Iris {
+    fn drop(&mut self) {
+        let (observer, now) = (self.observer(), SystemTime::now());
+        secrets::search("/metrics", observer.expose(now).as_bytes());
+        let status = serde_json::to_string(&observer.status(now, ConnectionsRow::default())).unwrap_or_default();
+        secrets::search("/status", status.as_bytes());
+        secrets::search("/readyz", observer.readiness(now).reasons().concat().as_bytes());
+        secrets::search_log();
     }
 }

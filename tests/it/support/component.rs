@@ -5,6 +5,8 @@ use std::{net::SocketAddr, sync::Arc};
 use iris_loopback::{ClientHello, ServerConfig};
 use quinn::{Connection, ConnectionError, Endpoint, TransportConfig};
 
+use super::secrets;
+
 /// A component that listens.
 pub(crate) struct Component {
     pub(crate) endpoint: Endpoint,
@@ -49,7 +51,8 @@ impl Caller {
         hello: ClientHello,
         transport: TransportConfig,
     ) -> Result<Connection, ConnectionError> {
-        iris_loopback::connect(&self.0, to, hello, Arc::new(transport)).unwrap().await
+        let connected = iris_loopback::connect(&self.0, to, hello, Arc::new(transport)).unwrap().await;
+        connected.inspect_err(|error| secrets::search("what a component is told", error.to_string().as_bytes()))
     }
 }
 

@@ -14,7 +14,10 @@ use rustls::{
     sign::{CertifiedKey, SingleCertAndKey},
 };
 
-use super::pki::{Ca, Leaf};
+use super::{
+    pki::{Ca, Leaf},
+    secrets,
+};
 
 /// What a peer is like. Each test changes what it is about.
 #[derive(Clone)]
@@ -119,7 +122,10 @@ pub(crate) async fn verdict(connection: &Connection) -> Result<(), ConnectionErr
         }
     };
     tokio::select! {
-        error = connection.closed() => Err(error),
+        error = connection.closed() => {
+            secrets::search("what a peer is told", error.to_string().as_bytes());
+            Err(error)
+        }
         () = confirmed => Ok(()),
     }
 }

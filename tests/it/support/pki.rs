@@ -13,6 +13,8 @@ use rcgen::{
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use time::OffsetDateTime;
 
+use super::secrets;
+
 /// A certificate authority.
 pub(crate) struct Ca {
     issuer: CertifiedIssuer<'static, KeyPair>,
@@ -82,9 +84,19 @@ impl Ca {
         Self::of(params, KeyPair::generate().unwrap())
     }
 
+    /// One whose certificate ends so many seconds from now.
+    pub(crate) fn ending(name: &str, seconds: i64) -> Self {
+        let mut params = Self::new(name).params;
+        params.not_after = OffsetDateTime::now_utc() + time::Duration::seconds(seconds);
+        Self::of(params, KeyPair::generate().unwrap())
+    }
+
     fn of(params: CertificateParams, key: KeyPair) -> Self {
         let copy = KeyPair::from_pem(&key.serialize_pem()).unwrap();
-        Self { issuer: CertifiedIssuer::self_signed(params.clone(), key).unwrap(), params, key: copy }
+        secrets::note_key(&key.serialize_der());
+        let issuer = CertifiedIssuer::self_signed(params.clone(), key).unwrap();
+        secrets::note_pem(&issuer.pem());
+        Self { issuer, params, key: copy }
     }
 
     /// The same CA issued again: another certificate with the same name and key.
@@ -149,9 +161,11 @@ impl Ca {
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
         params.use_authority_key_identifier_extension = true;
         let key = KeyPair::generate().unwrap();
+        secrets::note_key(&key.serialize_der());
         let serial = SerialNumber::from(NEXT_SERIAL.fetch_add(1, Ordering::Relaxed));
         params.serial_number = Some(serial.clone());
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        secrets::note_pem(&certificate.pem());
         Leaf { chain: vec![certificate.der().clone()], chain_pem: certificate.pem(), key, serial }
     }
 }
