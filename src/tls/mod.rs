@@ -10,6 +10,7 @@ mod client;
 mod configs;
 mod listener;
 mod peer;
+pub mod probe;
 mod server;
 mod session;
 mod standing;
