@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use super::exit;
+use super::{exit, probe::args::ProbeArguments};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -12,6 +12,7 @@ Examples:
   iris check --config iris.yaml                 the file, then the certificates
   iris check --config iris.yaml --config-only   the file alone
   iris check --config iris.yaml --json          for machines
+  iris probe tls://edge.example:50071 --ca ca.crt   what a server shows, and what is wrong
   iris demo                                     see it work: needs no files, ports or privileges";
 
 /// The TLS edge of a pod: Raw QUIC, WebTransport and TLS/h2, with identities and trust that reload while it runs.
@@ -28,6 +29,8 @@ pub(super) enum Command {
     Run(RunArguments),
     /// List every problem of a configuration and of the certificates that it names.
     Check(CheckArguments),
+    /// Connect to a TLS or QUIC server, verify it as Iris would, and print what it shows and what fails.
+    Probe(ProbeArguments),
     /// Run a component, a caller and two Iris between them with a throwaway PKI, and tell with figures what passes.
     Demo(DemoArguments),
 }
@@ -79,7 +82,8 @@ mod tests {
 
     #[test]
     fn every_example_parses() {
-        let examples = EXAMPLES.lines().skip(1).map(|line| line.trim().split("   ").next().unwrap());
+        let examples = EXAMPLES.lines().skip(1).chain(crate::cli::probe::args::EXAMPLES.lines().skip(1));
+        let examples = examples.map(|line| line.trim().split("   ").next().unwrap());
         for example in examples {
             Arguments::try_parse_from(example.split_whitespace())
                 .unwrap_or_else(|problem| panic!("{example}: {problem}"));

@@ -6,6 +6,7 @@ pub mod demo;
 mod exit;
 mod file;
 mod output;
+mod probe;
 mod run;
 mod warning;
 
@@ -31,6 +32,7 @@ pub fn main() -> ExitCode {
     match arguments.command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Probe(arguments) => probe::run(&arguments),
         Command::Demo(arguments) => demo::run(arguments.json),
     }
     .into()

@@ -127,7 +127,7 @@ pub(super) fn place(to: &HostPort, address: SocketAddr) -> String {
 }
 
 /// Completes when the server has confirmed the handshake.
-async fn confirmed(connection: &Connection) -> Result<(), quinn::ConnectionError> {
+pub(crate) async fn confirmed(connection: &Connection) -> Result<(), quinn::ConnectionError> {
     // quinn has no event for it, but counts the frame. It comes one round trip after the end of our own part.
     let mut pause = Duration::from_millis(1);
     while connection.stats().frame_rx.handshake_done == 0 {

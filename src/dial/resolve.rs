@@ -34,7 +34,7 @@ pub(super) fn destination(destination: &Destination, requested: Option<&str>) ->
 }
 
 /// The addresses of a destination, in the resolver's order, families alternating so that a broken one costs one attempt.
-pub(super) async fn addresses(destination: &HostPort) -> Result<Vec<SocketAddr>, Failure> {
+pub(crate) async fn addresses(destination: &HostPort) -> Result<Vec<SocketAddr>, Failure> {
     if let Ok(literal) = destination.host.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(literal, destination.port)]);
     }
@@ -64,7 +64,7 @@ fn interleave(found: Vec<SocketAddr>) -> Vec<SocketAddr> {
 }
 
 /// What one of `candidates_left` candidates may take of the time that is left.
-pub(super) fn share(left: Duration, candidates_left: usize) -> Duration {
+pub(crate) fn share(left: Duration, candidates_left: usize) -> Duration {
     left / u32::try_from(candidates_left.max(1)).unwrap_or(u32::MAX)
 }
 

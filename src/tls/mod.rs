@@ -11,6 +11,7 @@ mod configs;
 mod listener;
 mod peer;
 mod policy;
+pub mod probe;
 mod server;
 mod session;
 mod standing;

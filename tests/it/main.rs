@@ -8,6 +8,7 @@
 //! | `http3` | HTTP/3 passes through untouched, also in the reverse shape |
 //! | `lossy` | stream identifiers under loss and reordering |
 //! | `mixed` | versions, application protocols, destinations, re-encryption, limits |
+//! | `probe` | `iris probe`: what it tells of a server, and its exit codes |
 //! | `refused` | who is refused, with which reason |
 //! | `contraction` | what stands on a CA or an identity that goes does not stay; everybody else comes to no harm |
 //! | `drain` | stopping |
@@ -27,6 +28,7 @@ mod drain;
 mod http3;
 mod lossy;
 mod mixed;
+mod probe;
 mod refused;
 mod reload;
 mod streams;

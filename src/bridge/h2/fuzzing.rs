@@ -7,8 +7,13 @@ const INJECTED: usize = 3 * 17;
 /// The most that is held back.
 const HELD: usize = 17;
 
-/// Feeds `data` to both directions of a watcher. Each piece has an octet in front: who sends, what is asked for, and how
-/// long it is.
+/// What a client begins with: the preface and empty SETTINGS.
+const GREETING: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+/// What of it a server begins with.
+const SETTINGS: usize = 9;
+
+/// Feeds `data` to both directions of a watcher: frames at once if its first octet is odd, else it must greet by itself.
+/// Each piece has an octet in front: who sends, what is asked for, and how long it is.
 ///
 /// # Panics
 /// When bytes were lost, added or held back beyond the bounds.
@@ -16,7 +21,12 @@ const HELD: usize = 17;
 pub fn fuzz_h2(data: &[u8]) {
     let mut watcher = Watcher::new();
     let (mut sent, mut passed) = ([0_usize; 2], [0_usize; 2]);
-    let mut rest = data;
+    let (greeted, mut rest) = data.split_first().map_or((false, data), |(first, rest)| (first & 1 == 1, rest));
+    if greeted {
+        watcher.client_sent(GREETING, &mut |bytes| assert_eq!(bytes, GREETING));
+        let settings = &GREETING[GREETING.len() - SETTINGS..];
+        watcher.server_sent(settings, &mut |bytes| assert_eq!(bytes, settings));
+    }
     while let Some((order, piece)) = rest.split_first() {
         let length = usize::from(order >> 3).min(piece.len());
         let (piece, behind) = piece.split_at(length);
