@@ -18,7 +18,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Block>, Fault> {
     recognise(bytes)?;
     let mut reader = Reader::default();
     for (number, line) in lines(bytes).enumerate() {
-        reader.line(number + 1, trim(line))?;
+        reader.line(number + 1, line.trim_ascii())?;
     }
     reader.finish()
 }
@@ -65,10 +65,8 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// A line without the white space around it and without the byte order mark that some editors (and `cat` of such files)
-/// leave in front of it.
-fn trim(line: &[u8]) -> &[u8] {
-    let line = line.trim_ascii();
+/// A line without the byte order mark that some editors, and `cat` of their files, leave in front of it.
+fn without_mark(line: &[u8]) -> &[u8] {
     line.strip_prefix(b"\xef\xbb\xbf").map_or(line, <[u8]>::trim_ascii)
 }
 
@@ -105,7 +103,7 @@ enum Headers {
 impl Reader {
     fn line(&mut self, number: usize, line: &[u8]) -> Result<(), Fault> {
         match self.open.take() {
-            None => self.outside(number, line),
+            None => self.outside(number, without_mark(line)),
             Some(open) => self.inside(number, line, open),
         }
     }
@@ -140,7 +138,7 @@ impl Reader {
     }
 
     fn inside(&mut self, number: usize, line: &[u8], mut open: Open) -> Result<(), Fault> {
-        if line.starts_with(b"-----BEGIN") {
+        if without_mark(line).starts_with(b"-----BEGIN") {
             let detail = format!("the block that begins in line {} has no END before line {number}", open.line);
             return Err(Fault::new(Reason::Truncated, detail));
         }

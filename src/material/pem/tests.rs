@@ -29,6 +29,10 @@ fn lines_may_end_in_any_way_and_be_indented() {
 fn a_byte_order_mark_hides_no_block() {
     let marked = "\u{feff}".to_owned() + &certificate("Zm9v");
     assert_eq!(contents(marked.clone() + &marked), [b"foo".to_vec(), b"foo".to_vec()]);
+    // It stands where a file begins, so never inside a block.
+    assert_eq!(reason(certificate("\u{feff}Zm9v")), Reason::PemMalformed);
+    assert_eq!(reason(certificate("Zm9v").replace("-----END", "\u{feff}-----END")), Reason::PemMalformed);
+    assert_eq!(reason("-----BEGIN CERTIFICATE-----\nZm9\n".to_owned() + &marked), Reason::Truncated);
 }
 
 #[test]
