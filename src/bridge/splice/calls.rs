@@ -62,6 +62,11 @@ impl Calls {
         }
     }
 
+    /// Whether the client has still to be told which is the last.
+    pub(super) fn are_to_be_told(&self) -> bool {
+        self.0.as_ref().is_some_and(|watcher| matches!(watcher.phase(), Phase::Open | Phase::Announced))
+    }
+
     /// Whether all have ended that the client was promised.
     pub(super) fn are_done(&self) -> bool {
         self.0.as_ref().is_some_and(|watcher| watcher.phase() == Phase::Done)
