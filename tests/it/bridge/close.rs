@@ -51,6 +51,7 @@ async fn answer_and_close(answering: &Connection, size: usize) {
 async fn a_last_answer_followed_at_once_by_a_close_arrives_whole() {
     for way in WAYS {
         for size in [100, 60_000, 2 << 20] {
+            let mut forgotten = 0;
             for round in 0..40 {
                 let tunnel = Tunnel::plain(way).await;
                 within("answer and close", async {
@@ -61,12 +62,22 @@ async fn a_last_answer_followed_at_once_by_a_close_arrives_whole() {
                         send.finish().unwrap();
                         let answer = recv.read_to_end(4 << 20).await;
                         assert_eq!(answer.map(|answer| answer.len()), Ok(size), "{way:?}, round {round}");
-                        assert_eq!(application_close(near.closed().await), (77, "done".into()));
+                        match near.closed().await {
+                            // The one packet with the close was lost, and asked for again when Iris had forgotten the
+                            // connection: it answers with a stateless reset (RFC 9000 section 10.3). The answer was whole.
+                            ConnectionError::Reset => true,
+                            error => {
+                                assert_eq!(application_close(error), (77, "done".into()));
+                                false
+                            }
+                        }
                     };
-                    tokio::join!(asking, answer_and_close(far, size));
+                    let (lost, ()) = tokio::join!(asking, answer_and_close(far, size));
+                    forgotten += usize::from(lost);
                 })
                 .await;
             }
+            assert!(forgotten <= 2, "{way:?}: {forgotten} of 40 closes were lost");
         }
     }
 }

@@ -9,11 +9,14 @@ use std::{
 use iris::{
     app::Running,
     material::watch::Watching,
-    observe::{Observer, status::ConnectionsRow},
+    observe::{Observer, Phase, status::ConnectionsRow},
     plan,
 };
 
-use super::{secrets, wait::until};
+use super::{
+    secrets,
+    wait::{PATIENCE, until},
+};
 
 /// A running Iris. Dropping it drains it at once; what it has said until then is searched for secrets.
 pub(crate) struct Iris(Running);
@@ -28,7 +31,18 @@ impl Iris {
     pub(crate) fn start_watching(yaml: &str, watching: Watching) -> Self {
         secrets::watch_log();
         let plan = plan::from_yaml(yaml).unwrap_or_else(|problems| panic!("{problems}\n{yaml}"));
-        Self(Running::start_watching(plan, watching).unwrap())
+        let iris = Self(Running::start_watching(plan, watching).unwrap());
+        iris.wait_until_it_serves();
+        iris
+    }
+
+    /// Its thread has its first turn when the machine has one for it.
+    fn wait_until_it_serves(&self) {
+        let began = Instant::now();
+        while self.observer().readiness(SystemTime::now()).phase == Phase::Starting {
+            assert!(began.elapsed() < PATIENCE, "still starting after {PATIENCE:?}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Where a listener is bound.
