@@ -2,4 +2,4 @@
 
 mod ends;
 mod handshakes;
-mod rig;
+pub(crate) mod rig;

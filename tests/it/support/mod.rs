@@ -7,5 +7,6 @@ pub(crate) mod kubelet;
 pub(crate) mod peer;
 pub(crate) mod pki;
 pub(crate) mod process;
+pub(crate) mod registry;
 pub(crate) mod tunnel;
 pub(crate) mod wait;
