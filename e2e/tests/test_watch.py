@@ -1,0 +1,22 @@
+"""A Watch on which nothing passes for longer than every default timeout. It began before all other tests."""
+
+from __future__ import annotations
+
+import time
+
+from iris_e2e.registration_fixtures import QUIET_SECONDS
+
+
+def test_a_quiet_watch_outlives_every_default(quiet_watch, measured):
+    watching, registry, iris = quiet_watch
+    watching.until(2, timeout=QUIET_SECONDS + 30)
+    quiet = watching.arrived[1] - watching.arrived[0]
+    measured("quiet for", quiet, "s")
+    assert quiet > QUIET_SECONDS * 0.95
+    assert registry.count("connected") == 1 and registry.count("cancelled") == 0
+    assert iris.metrics().value("iris_connections_active", component="registration", transport="tls") == 1
+    assert iris.metrics().sum("iris_connection_closes_total") == 0
+    began = time.monotonic()
+    watching.cancel()
+    registry.event("cancelled")
+    measured("cancelled at the backend after", (time.monotonic() - began) * 1e3, "ms")
