@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
@@ -77,16 +80,43 @@ def egress_config(lab, to: tuple[str, int], *, server_name: str = SERVER_NAME) -
 QUIET_SECONDS = 40
 
 
-@pytest.fixture(scope="session")
-def quiet_watch(lab, stubs: Stubs) -> Iterator[tuple[Watching, Registry, Iris]]:
+@dataclass
+class Quiet:
     """A Watch on which nothing passes for 40 s, and which has an Iris with every default to itself."""
+
+    watching: Watching
+    registry: Registry
+    iris: Iris
+    # How often each thread that carries connections was woken, soon after the Watch began and near the end of the quiet.
+    wakes: list[dict[str, int]] = field(default_factory=list)
+
+    def look(self) -> None:
+        for after in (3, QUIET_SECONDS - 3):
+            time.sleep(max(0.0, self.watching.began + after - time.monotonic()))
+            self.wakes.append(worker_wakes(self.iris.process.pid))
+
+
+def worker_wakes(pid: int) -> dict[str, int]:
+    """How often each worker of an Iris has gone to sleep of its own accord, which it does after each time it was woken."""
+    found = {}
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        if (thread / "comm").read_text().startswith("iris-worker"):
+            lines = dict(line.split(":", 1) for line in (thread / "status").read_text().splitlines())
+            found[thread.name] = int(lines["voluntary_ctxt_switches"])
+    return found
+
+
+@pytest.fixture(scope="session")
+def quiet_watch(lab, stubs: Stubs) -> Iterator[Quiet]:
     registry = Registry("quiet-registry", lab.folder, stubs, every=QUIET_SECONDS)
     iris = Iris("quiet", lab.folder, registration_config(lab, registry))
     channel, stub = worker(iris.address("registration"), stubs, ca=lab.pki.authority.bundle)
     try:
         watching = Watching(stub, stubs)
         watching.until(1)
-        yield watching, registry, iris
+        quiet = Quiet(watching, registry, iris)
+        threading.Thread(target=quiet.look, daemon=True).start()
+        yield quiet
     finally:
         channel.close()
         iris.stop()
