@@ -2,6 +2,7 @@
 
 use std::{
     future::Future,
+    net::SocketAddr,
     pin::Pin,
     task::{Context, Poll},
     time::Duration,
@@ -15,6 +16,7 @@ use hyper::{
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
     sync::mpsc,
     task::JoinHandle,
 };
@@ -45,20 +47,27 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Speaks HTTP/2 over `stream`, with PINGs at this pace if any: unanswered for ten times as long they end it.
+    /// Speaks HTTP/2 over `stream`, with PINGs at this pace if any, which may go unanswered for 20 s.
     pub(super) async fn over(
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
         ping: Option<Duration>,
     ) -> Self {
+        Self::try_over(stream, ping).await.unwrap()
+    }
+
+    async fn try_over(
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        ping: Option<Duration>,
+    ) -> hyper::Result<Self> {
         let mut builder = http2::Builder::new(TokioExecutor::new());
         builder.timer(TokioTimer::new());
         if let Some(pace) = ping {
             builder.keep_alive_interval(pace).keep_alive_timeout(Duration::from_secs(20)).keep_alive_while_idle(true);
         }
-        let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.unwrap();
+        let (sender, connection) = builder.handshake(TokioIo::new(stream)).await?;
         let origin = format!("https://{AUTHORITY}").parse().unwrap();
         let grpc = Grpc::with_origin(Channel(sender), origin);
-        Self { grpc, token: Some("worker-token"), connection: tokio::spawn(connection) }
+        Ok(Self { grpc, token: Some("worker-token"), connection: tokio::spawn(connection) })
     }
 
     /// Calls without a token.
@@ -113,6 +122,14 @@ impl Client {
         }
         request
     }
+}
+
+/// A worker without TLS at `to` gets nowhere: it is cut, and may learn that while it still connects.
+pub(super) async fn turned_away(to: SocketAddr) {
+    let Ok(stream) = TcpStream::connect(to).await else { return };
+    let Ok(mut client) = Client::try_over(stream, None).await else { return };
+    client.list_models().await.unwrap_err();
+    client.watch().await.unwrap_err();
 }
 
 /// The next message of a call, which must come.

@@ -7,7 +7,7 @@ use tokio::{
 };
 
 use super::{
-    client::Client,
+    client::{Client, turned_away},
     egress::secured,
     rig::{GUARDED, Ingress, More, SNI, often, publish},
 };
@@ -67,9 +67,7 @@ async fn c27_c28_no_call_reaches_a_server_that_is_not_proven() {
         let bundle = files.path().join("ca.crt");
         std::fs::write(&bundle, ca.pem()).unwrap();
         let iris = egress(&bundle, &registry);
-        let mut client = Client::over(TcpStream::connect(iris.address("out")).await.unwrap(), None).await;
-        client.list_models().await.unwrap_err();
-        client.watch().await.unwrap_err();
+        turned_away(iris.address("out")).await;
         until(reason, || iris.failures("far", reason) == 1).await;
         assert_eq!(registry.journal.events("call"), [serde_json::Value::Null; 0], "{reason}");
     }
@@ -82,8 +80,7 @@ async fn c28_without_material_nothing_passes() {
     let trust = Volume::mount(files.path().join("trust"));
     let registry = secured(&ca.leaf(&[SNI]), &["h2"]).await;
     let iris = egress(&trust.path("ca.crt"), &registry);
-    let mut client = Client::over(TcpStream::connect(iris.address("out")).await.unwrap(), None).await;
-    client.list_models().await.unwrap_err();
+    turned_away(iris.address("out")).await;
     until("the refusal", || !iris.all_failures("far").is_empty() || !iris.all_failures("out").is_empty()).await;
     assert!(!iris.readiness().0);
     assert_eq!(registry.journal.events("connected"), [serde_json::Value::Null; 0]);

@@ -11,7 +11,7 @@ use tokio::{io::AsyncWriteExt, net::TcpStream};
 use tonic::Streaming;
 
 use super::{
-    client::{Client, next},
+    client::{Client, next, turned_away},
     egress::secured,
     rig::{GUARDED, Ingress, More, SNI, often, shown},
 };
@@ -171,8 +171,7 @@ async fn c25_a_contraction_cuts_calls_to_servers_that_stood_on_the_old_ca() {
     until("the counts", || iris.closes("old", "trust_removed") == 1 && iris.closes("new", "trust_recycled") == 1).await;
     let (_client, mut again) = dial("b").await;
     next(&mut again).await;
-    let mut refused = Client::over(TcpStream::connect(iris.address("a")).await.unwrap(), None).await;
-    refused.list_models().await.unwrap_err();
+    turned_away(iris.address("a")).await;
     until("the refusal", || iris.failures("old", "unknown_issuer") == 1).await;
 }
 
