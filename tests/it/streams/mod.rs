@@ -3,3 +3,4 @@
 mod ends;
 mod handshakes;
 pub(crate) mod rig;
+mod thousand;
