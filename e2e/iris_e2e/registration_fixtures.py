@@ -62,6 +62,8 @@ def registration_config(lab, registry: Registry) -> dict:  # type: ignore[no-unt
         "listeners": [
             {"name": "registration", "listen": "tls://127.0.0.1:0", "tls": tls, "routes": routes},
             {"name": "guarded", "listen": "tls://127.0.0.1:0", "tls": guarded, "routes": routes},
+            {"name": "two-names", "listen": "tls://127.0.0.1:0", "tls": {**tls, "identities": ["edge", "second"]},
+             "routes": routes},
         ],
         "upstreams": [{"name": "registry", "dial": f"tcp://{join(registry.address)}"}],
     }
@@ -123,8 +125,21 @@ def quiet_watch(lab, stubs: Stubs) -> Iterator[Quiet]:
         registry.stop()
 
 
+@pytest.fixture(scope="session")
+def busy_watch(registration: Registration) -> Iterator[Watching]:
+    """A Watch whose snapshots come five times a second, beside whatever else passes through the same Iris."""
+    channel, stub = registration.client()
+    try:
+        watching = Watching(stub, registration.stubs)
+        watching.until(1)
+        yield watching
+    finally:
+        channel.close()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def what_takes_long_begins_first(request: pytest.FixtureRequest) -> None:
     """While the other tests run, so that the suite takes no longer for it."""
-    if any("quiet_watch" in getattr(item, "fixturenames", ()) for item in request.session.items):
-        request.getfixturevalue("quiet_watch")
+    for name in ("quiet_watch", "busy_watch"):
+        if any(name in getattr(item, "fixturenames", ()) for item in request.session.items):
+            request.getfixturevalue(name)

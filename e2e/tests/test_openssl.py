@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from iris_e2e.registration import s_client
+from iris_e2e.registration import SERVER_NAME, s_client
 
 VERIFIED = "Verify return code: 0 (ok)"
 DAY = 86_400
@@ -17,6 +17,16 @@ def test_verified_and_h2(registration):
     code, said = s_client(registration.ingress, "-alpn", "h2", ca=registration.pki.authority.bundle)
     assert code == 0 and VERIFIED in said and "ALPN protocol: h2" in said and "TLSv1.3" in said, said
     assert "Verified peername: *.stargate.example.com" in said, said
+
+
+@pytest.mark.parametrize(("name_asked", "verified"), [
+    (SERVER_NAME, "*.stargate.example.com"),
+    ("second.example.com", "second.example.com"),
+])
+def test_the_identity_is_chosen_by_name(registration, name_asked, verified):
+    address = registration.iris.address("two-names")
+    code, said = s_client(address, "-alpn", "h2", ca=registration.pki.authority.bundle, name=name_asked)
+    assert code == 0 and VERIFIED in said and f"Verified peername: {verified}" in said, said
 
 
 @pytest.mark.parametrize(("options", "error"), [

@@ -1,4 +1,4 @@
-"""A Watch on which nothing passes for longer than every default timeout. It began before all other tests."""
+"""Watches that live long, quiet and busy. They began before all other tests."""
 
 from __future__ import annotations
 
@@ -23,3 +23,11 @@ def test_a_quiet_watch_outlives_every_default(quiet_watch, measured):
     watching.cancel()
     registry.event("cancelled")
     measured("cancelled at the backend after", (time.monotonic() - began) * 1e3, "ms")
+
+
+def test_a_busy_watch_lives_on(busy_watch, measured):
+    busy_watch.until(len(busy_watch.arrived) + 3)
+    streamed = busy_watch.arrived[-1] - busy_watch.began
+    measured("streamed for", streamed, "s")
+    measured("snapshots", len(busy_watch.arrived), "")
+    assert len(busy_watch.arrived) > streamed, "five a second were sent, and none was lost"
