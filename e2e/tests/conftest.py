@@ -16,6 +16,9 @@ import pytest
 from iris_e2e.peer import Peer
 from iris_e2e.pki import Identity, Pki
 from iris_e2e.processes import ROOT, Caller, Component, Iris, Program, join
+# Fixtures that tests ask for by name.
+from iris_e2e.registration_fixtures import (busy_watch, quiet_watch, registration, stubs,  # noqa: F401
+                                            what_takes_long_begins_first)
 
 OUT = Path(os.environ.get("IRIS_E2E_OUT", ROOT / "e2e" / "out"))
 # No test may hang the run; each has deadlines of its own that tell more.

@@ -5,6 +5,7 @@
 //! | `bridge` | streams, codes, closes, limits, datagrams, each way |
 //! | `bulk` | a gibibyte in flat memory |
 //! | `cli` | the binary: exit codes, signals, a reader that goes away |
+//! | `grpc` | registration: calls that live as long as their ends want, through whatever becomes of the files |
 //! | `http3` | HTTP/3 passes through untouched, also in the reverse shape |
 //! | `lossy` | stream identifiers under loss and reordering |
 //! | `mixed` | versions, application protocols, destinations, re-encryption, limits |
@@ -25,6 +26,7 @@ mod bulk;
 mod cli;
 mod contraction;
 mod drain;
+mod grpc;
 mod http3;
 mod lossy;
 mod mixed;

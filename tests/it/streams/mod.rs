@@ -4,4 +4,5 @@ mod calls;
 mod ends;
 mod fan_out;
 mod handshakes;
-mod rig;
+pub(crate) mod rig;
+mod thousand;

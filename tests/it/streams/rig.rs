@@ -141,11 +141,11 @@ impl Egress {
 }
 
 /// A client that trusts `ca` and offers `alpn`.
-pub(super) fn client_config(ca: &Ca, identity: Option<&Leaf>, alpn: &[&str]) -> rustls::ClientConfig {
+pub(crate) fn client_config(ca: &Ca, identity: Option<&Leaf>, alpn: &[&str]) -> rustls::ClientConfig {
     peer::client_tls(&[ca], identity, &PeerSpec::alpn(alpn))
 }
 
-pub(super) async fn connect(
+pub(crate) async fn connect(
     to: SocketAddr,
     name: &str,
     config: &rustls::ClientConfig,
@@ -156,7 +156,7 @@ pub(super) async fn connect(
 }
 
 /// Reads to the clean end.
-pub(super) async fn read_all(stream: &mut (impl AsyncReadExt + Unpin)) -> std::io::Result<Vec<u8>> {
+pub(crate) async fn read_all(stream: &mut (impl AsyncReadExt + Unpin)) -> std::io::Result<Vec<u8>> {
     let mut all = Vec::new();
     within("the end", stream.read_to_end(&mut all)).await.map(|_| all)
 }

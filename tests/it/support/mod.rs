@@ -8,6 +8,7 @@ pub(crate) mod kubelet;
 pub(crate) mod peer;
 pub(crate) mod pki;
 pub(crate) mod process;
+pub(crate) mod registry;
 pub(crate) mod secrets;
 pub(crate) mod standalone;
 pub(crate) mod tunnel;

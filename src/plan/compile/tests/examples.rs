@@ -24,7 +24,7 @@ fn every_example_compiles() {
         compiled(&name);
         number += 1;
     }
-    assert!(number >= 4, "{number} examples");
+    assert!(number >= 5, "{number} examples");
 }
 
 #[test]
@@ -69,4 +69,18 @@ fn the_router_passes_names_on() {
     assert!(!rules.permits(&HostPort::parse("stargate-0.stargate.svc.cluster.local:22").unwrap()));
     assert_eq!(tls.server_name, ServerNameRule::Requested);
     assert_ne!(Some(tls_of(&plan, "tunnels").identities[0]), tls.identity);
+}
+
+#[test]
+fn grpc_carries_h2_on_50071_both_ways_and_times_nobody_out() {
+    let plan = compiled("grpc.yaml");
+    let h2 = AlpnPolicy { none: false, protocols: vec![b"h2".to_vec()] };
+    let (ingress, egress) = (&plan.listeners[0], &plan.listeners[1]);
+    assert_eq!(tls_of(&plan, "registration").alpn, h2);
+    assert_eq!(ingress.place.socket().unwrap().port(), 50071);
+    assert!(plan.listeners.iter().all(|listener| listener.idle_timeout.is_none()));
+    assert!(egress.end.tls().is_none() && egress.place.socket().unwrap().ip().is_loopback());
+    let UpstreamEnd::Tls { to, tls } = &plan.upstreams[1].end else { panic!("TLS towards the endpoint") };
+    assert_eq!((to.to_string().as_str(), &tls.alpn), ("stargate.example.com:50071", &vec![b"h2".to_vec()]));
+    assert_eq!(tls.server_name, ServerNameRule::Fixed("stargate.example.com".into()));
 }
