@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 use rustls::pki_types::ServerName;
 use tempfile::TempDir;
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::AsyncReadExt,
     net::{TcpListener, TcpStream},
 };
 use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
@@ -14,7 +14,7 @@ use crate::support::{
     app::Iris,
     peer::{self, PeerSpec},
     pki::{Ca, Leaf},
-    wait::within,
+    wait::{until, within},
 };
 
 /// `tls://` in, `tcp://` out, to a component that the test plays.
@@ -74,16 +74,17 @@ impl Ingress {
         Self { ca, workers, iris, component, _files: files }
     }
 
-    /// Both ends of a connection through Iris, the peer's and the component's, over which a byte has passed: it is established
-    /// for Iris too.
+    /// Both ends of a connection through Iris: the peer's and the component's. Iris has joined them: the component's
+    /// end exists before that.
     pub(super) async fn pair(&self) -> (client::TlsStream<TcpStream>, TcpStream) {
+        let established =
+            || self.iris.metric("iris_connections_total{component=\"in\",result=\"established\",transport=\"tls\"}");
+        let before = established();
         let config = client_config(&self.ca, None, &[]);
         let connecting = self.connect("iris.test", &config);
         let (peer, component) = tokio::join!(connecting, async { self.component.accept().await.unwrap().0 });
-        let (mut peer, mut component) = (peer.unwrap(), component);
-        peer.write_all(b"?").await.unwrap();
-        within("the first byte", component.read_exact(&mut [0])).await.unwrap();
-        (peer, component)
+        until("the two to be joined", || established() > before).await;
+        (peer.unwrap(), component)
     }
 
     /// One handshake.
