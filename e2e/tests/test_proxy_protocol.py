@@ -16,10 +16,6 @@ from proxyprotocol.v2 import ProxyProtocolV2
 from iris_e2e.processes import Program, join
 from iris_e2e.registration import METADATA, SERVER_NAME, s_client, worker
 
-# Set when upstreams write the header.
-WIRED = False
-pytestmark = pytest.mark.skipif(not WIRED, reason="proxy_protocol: v2 is not carried by this build")
-
 HAPROXY = """
 global
     maxconn 100

@@ -15,6 +15,7 @@ use tokio::{
 
 use super::{quic::Refused, socket_of};
 use crate::{
+    material::common_name,
     observe::{PeerAddress, labels::HandshakeFailure},
     plan::{ListenerEnd, ListenerId, Place, Plan},
     tls::{
@@ -247,9 +248,10 @@ impl StreamArrival {
     }
 }
 
-/// A client's certificate, by the first of its names.
+/// A client's certificate, by its common name or, where it has none, the first of its others.
 pub(super) fn shown(identity: &PeerIdentity, verified: bool) -> ClientCertificate {
-    let name = identity.dns_names.first().or(identity.uris.first()).cloned();
+    let common = identity.chain.first().and_then(common_name);
+    let name = common.or_else(|| identity.dns_names.first().or(identity.uris.first()).cloned());
     ClientCertificate { name, verified }
 }
 

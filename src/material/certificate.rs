@@ -193,6 +193,13 @@ pub fn validity(der: &CertificateDer<'_>) -> Option<(SystemTime, SystemTime)> {
     Some((time(parsed.validity().not_before.timestamp()), time(parsed.validity().not_after.timestamp())))
 }
 
+/// The common name in the subject of a certificate (RFC 5280 section 4.1.2.6), the last if there are several, which is the
+/// most specific. `None` when there is none that is text, or the certificate cannot be read.
+pub fn common_name(der: &CertificateDer<'_>) -> Option<String> {
+    let (_, parsed) = X509Certificate::from_der(der).ok()?;
+    parsed.subject().iter_common_name().last()?.as_str().ok().map(str::to_owned)
+}
+
 fn names(parsed: &X509Certificate<'_>) -> Result<Names, Fault> {
     let bad = |_| Fault::new(Reason::BadDer, "the subject alternative name extension cannot be read");
     let mut names = Names::default();

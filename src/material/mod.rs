@@ -33,7 +33,7 @@ pub mod watch;
 
 pub use authority::{Authority, Usage};
 pub use casualties::Casualties;
-pub use certificate::{CertificateFacts, Names, validity};
+pub use certificate::{CertificateFacts, Names, common_name, validity};
 pub use generation::{Built, Generation, Generations, MaterialId};
 pub use identity::Identity;
 pub use load::load;

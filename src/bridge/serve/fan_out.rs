@@ -34,10 +34,11 @@ pub(super) async fn serve_fan_out(
     let plan = &*bridge.plan;
     let upstream_id = plan.listener(arrival.listener).routes[arrival.route].upstream;
     let upstream = bridge.observer.upstream(upstream_id.0).clone();
+    // Before what the peer was judged by moves on.
+    let header = plan.upstream(upstream_id).proxy_header.then(|| arrival.proxy_header().encode());
     let (route, footing) = ((arrival.listener, arrival.route), Footing::new(arrival.standing, arrival.judged.take()));
     let mut entry = Connection::new(route, upstream_id, arrival.peer, footing);
     entry.server_name.clone_from(&arrival.server_name);
-    let header = plan.upstream(upstream_id).proxy_header.then(|| arrival.proxy_header().encode());
     let ArrivalEnd::Established(session) = arrival.end else {
         // A plan leads no component here.
         return attempt.refuse(HandshakeFailure::Protocol, "the upstream is not for a session");

@@ -31,6 +31,8 @@ pub async fn serve_stream(
     let listener = plan.listener(arrival.listener);
     let upstream_id = listener.routes[arrival.route].upstream;
     let upstream = bridge.observer.upstream(upstream_id.0).clone();
+    // Before what the peer was judged by moves on.
+    let header = plan.upstream(upstream_id).proxy_header.then(|| arrival.proxy_header().encode());
     let (route, footing) = ((arrival.listener, arrival.route), Footing::new(arrival.standing, arrival.judged.take()));
     let mut entry = Connection::new(route, upstream_id, arrival.peer, footing);
     entry.server_name.clone_from(&arrival.server_name);
@@ -62,8 +64,7 @@ pub async fn serve_stream(
             Side::Accepted | Side::Both => attempt.fail(order.failure(), &text(&order.close)),
         };
     }
-    if plan.upstream(upstream_id).proxy_header {
-        let header = arrival.proxy_header().encode();
+    if let Some(header) = header {
         let written = timeout(plan.timeouts.connect, dialled.stream.write_all(&header)).await;
         let Ok(Ok(())) = written else {
             arrival.stream.abort();
