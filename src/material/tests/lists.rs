@@ -26,6 +26,11 @@ fn bench(cas: &[&Ca], lists: &str) -> Bench {
     bench
 }
 
+/// The time of a test: what is issued in its course has begun by then.
+fn now() -> SystemTime {
+    SystemTime::now() + Duration::from_secs(3600)
+}
+
 fn engine(bench: &Bench) -> Engine<()> {
     Engine::new(Arc::new(bench.plan.clone()), Box::new(|_| Ok(())))
 }
@@ -43,7 +48,7 @@ fn standing(engine: &Engine<()>) -> (u64, u64, usize, Option<Reason>) {
 
 #[test]
 fn c09_what_would_undo_a_revocation_is_refused_until_it_does_not() {
-    let (a, b, now) = (Ca::new("a"), Ca::new("b"), SystemTime::now());
+    let (a, b, now) = (Ca::new("a"), Ca::new("b"), now());
     let (of_a, of_b) = (a.revoke(&[1], -1, 7), b.revoke(&[], -1, 7));
     let bench = bench(&[&a, &b], &(of_a.clone() + &of_b));
     let mut engine = engine(&bench);
@@ -65,7 +70,7 @@ fn c09_what_would_undo_a_revocation_is_refused_until_it_does_not() {
 
 #[test]
 fn lists_follow_their_anchors_without_a_change_of_their_file() {
-    let (a, b, now) = (Ca::new("a"), Ca::new("b"), SystemTime::now());
+    let (a, b, now) = (Ca::new("a"), Ca::new("b"), now());
     let bench = bench(&[&a], &(a.revoke(&[1], -1, 7) + &b.revoke(&[2], -1, 7)));
     let mut engine = engine(&bench);
     engine.pass(now, false);
@@ -87,7 +92,7 @@ fn lists_follow_their_anchors_without_a_change_of_their_file() {
 
 #[test]
 fn c20_lists_end_by_the_clock_alone_where_that_refuses_and_come_back_with_it() {
-    let (a, b, now) = (Ca::new("a"), Ca::new("b"), SystemTime::now());
+    let (a, b, now) = (Ca::new("a"), Ca::new("b"), now());
     let mut bench = bench(&[&a, &b], &(a.revoke(&[1], -1, 1) + &b.revoke(&[], -1, 9)));
     let mut tolerant = engine(&bench);
     tolerant.pass(now, false);
