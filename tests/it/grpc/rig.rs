@@ -13,6 +13,7 @@ use crate::{
         kubelet::Volume,
         pki::{Ca, Leaf},
         registry::{Registry, Settings, journal::Journal},
+        secrets,
         wait::until,
     },
 };
@@ -60,6 +61,7 @@ impl Ingress {
         let (edge, trust) = (Volume::mount(files.path().join("edge")), Volume::mount(files.path().join("trust")));
         publish(&edge, &servers.leaf(&[SNI]));
         trust.publish(&[("ca.crt", &workers.pem())]);
+        secrets::note_token(&format!("Bearer {}", registry.token));
         let registry = Registry::start(registry, Journal::new(|_| ())).await.unwrap();
         let iris = Iris::start(&format!(
             "identities:\n  edge: {{ certificate: {}, private_key: {}{} }}\n\
