@@ -43,15 +43,19 @@ impl Wire {
     pub fn broken(&self) -> impl Future<Output = io::Error> + Send + 'static {
         let wire = self.clone();
         async move {
-            let watched = match &wire {
-                Self::Tcp(stream) => stream.ready(Interest::ERROR).await,
-                Self::Unix(stream) => stream.ready(Interest::ERROR).await,
-            };
-            let pending = watched.and_then(|_| wire.with(|socket| socket.take_error()));
-            match pending {
-                Ok(Some(error)) | Err(error) => error,
-                // Somebody has read it before.
-                Ok(None) => io::ErrorKind::ConnectionReset.into(),
+            loop {
+                let watched = match &wire {
+                    Self::Tcp(stream) => stream.ready(Interest::ERROR).await,
+                    Self::Unix(stream) => stream.ready(Interest::ERROR).await,
+                };
+                match watched.and_then(|_| wire.with(|socket| socket.take_error())) {
+                    Ok(Some(error)) | Err(error) => return error,
+                    // A false alarm, or whoever reads or writes has met the error and says so. What is refused as not
+                    // ready is waited for anew.
+                    Ok(None) => {
+                        let _ = wire.try_io(Interest::ERROR, |_| Err::<(), _>(io::ErrorKind::WouldBlock.into()));
+                    }
+                }
             }
         }
     }
