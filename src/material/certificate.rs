@@ -121,6 +121,10 @@ impl Certificate {
             X509Version::V3 => 3,
             _ => return Err(Fault::new(Reason::UnsupportedVersion, "neither version 1 nor 3")),
         };
+        // The parser takes a name that breaks off, and tells only the part before that: two such are alike, whatever they are.
+        if ![parsed.subject(), parsed.issuer()].into_iter().all(|name| der::is_one_sequence(name.as_raw())) {
+            return Err(bad("a name that cannot be read"));
+        }
         let (spki, _) = der::expect(der::SEQUENCE, parsed.public_key().raw).ok_or_else(|| bad("not a public key"))?;
         let extension = |_| bad("an extension cannot be read");
         let constraints = match parsed.basic_constraints().map_err(extension)? {

@@ -8,7 +8,7 @@ use crate::{
         identity::{IdentityFiles, Requirements, build},
         reason::Fault,
         roles::Roles,
-        testing::{Ca, Leaf, leaf_params, uri, validity},
+        testing::{Ca, Leaf, block, leaf_params, uri, validity},
         trust,
     },
     plan::DnsPattern,
@@ -39,6 +39,24 @@ fn tower() -> (Ca, Ca, Ca, Leaf) {
     let lower = upper.intermediate("lower");
     let leaf = lower.leaf(&["a.example"]);
     (root, upper, lower, leaf)
+}
+
+/// Names that break off are not alike because their beginnings are: what bears them is no root.
+#[test]
+fn a_name_that_breaks_off_makes_no_root() {
+    let (_, upper, lower, leaf) = tower();
+    let mut root = Ca::new("damaged").certificate.der().to_vec();
+    // The relative name of issuer and subject (a SET, 11 octets before its text) is longer than there is room for.
+    let text: &[u8] = b"damaged";
+    let names: Vec<_> = (11..root.len()).filter(|at| root[*at..].starts_with(text)).map(|at| at - 11).collect();
+    assert_eq!((names.len(), root[names[0]], root[names[1]]), (2, 0x31, 0x31));
+    for at in &names {
+        root[at + 1] = 0x7f;
+    }
+    root[names[1] + 8] ^= 1;
+    let chain = leaf.chain.clone() + &lower.pem() + &upper.pem() + &block("CERTIFICATE", &root);
+    let fault = read(&chain, &leaf.key, Requirements::default()).expect_err("refused");
+    assert!(matches!(fault.reason, Reason::BadDer | Reason::ChainBroken), "{fault:?}");
 }
 
 #[test]
