@@ -6,12 +6,12 @@ use std::{sync::Arc, time::Instant};
 use quinn::ConnectionError;
 use tokio::{io::AsyncWriteExt, time::timeout};
 
-use super::{Bridge, text};
+use super::{Bridge, enter, text};
 use crate::{
     bridge::{PairEnd, splice::Splice, work::Work},
     dial::{DialledStream, StreamRequest},
     listen::{Arrival, ArrivalEnd},
-    live::{Admitted, Connection, Footing, Ticket},
+    live::{Admitted, Footing, Ticket},
     observe::{
         Attempt, Component, Side, Traffic,
         labels::{Direction, HandshakeFailure},
@@ -36,15 +36,12 @@ pub(super) async fn serve_fan_out(
     let upstream = bridge.observer.upstream(upstream_id.0).clone();
     // Before what the peer was judged by moves on.
     let header = plan.upstream(upstream_id).proxy_header.then(|| arrival.proxy_header().encode());
-    let (route, footing) = ((arrival.listener, arrival.route), Footing::new(arrival.standing, arrival.judged.take()));
-    let mut entry = Connection::new(route, upstream_id, arrival.peer, footing);
-    entry.server_name.clone_from(&arrival.server_name);
     let ArrivalEnd::Established(session) = arrival.end else {
         // A plan leads no component here.
         return attempt.refuse(HandshakeFailure::Protocol, "the upstream is not for a session");
     };
-    // From here on it is swept; and what was published before has been asked about it.
-    let ticket = bridge.contraction.enter(entry);
+    let (route, footing) = ((arrival.listener, arrival.route), Footing::new(arrival.standing, arrival.judged.take()));
+    let ticket = enter(bridge, (route, upstream_id), arrival.peer, arrival.server_name.as_deref(), footing);
     if let Some(order) = ticket.connection().decided() {
         session.close(&order.close);
         return attempt.fail(order.failure(), &text(&order.close));

@@ -12,9 +12,9 @@ pub use stream::serve_stream;
 use crate::{
     bridge::pool::Pools,
     dial::Dialer,
-    live::Contraction,
-    observe::{Attempt, Component, Observer, labels::HandshakeFailure},
-    plan::Plan,
+    live::{Connection, Contraction, Footing, Ticket},
+    observe::{Attempt, Component, Observer, PeerAddress, labels::HandshakeFailure},
+    plan::{ListenerId, Plan, UpstreamId},
     runtime::{DrainSignal, Tasks},
     transport::Close,
 };
@@ -35,6 +35,20 @@ pub struct Bridge {
     pub tasks: Tasks,
     /// Tells of the drain.
     pub drain: DrainSignal,
+}
+
+/// Registers an arrival on its way from a listener's route to an upstream. From here on it is swept; and what was published
+/// before has been asked about it.
+fn enter(
+    bridge: &Bridge,
+    (route, upstream): ((ListenerId, usize), UpstreamId),
+    peer: impl Into<PeerAddress>,
+    server_name: Option<&str>,
+    footing: Footing,
+) -> Ticket {
+    let mut entry = Connection::new(route, upstream, peer, footing);
+    entry.server_name = server_name.map(str::to_owned);
+    bridge.contraction.enter(entry)
 }
 
 /// Records a dial that came to nothing: as refused where Iris itself says no.

@@ -5,12 +5,12 @@ use std::{sync::Arc, time::Instant};
 use iris_loopback::Answer;
 use tokio::time::timeout;
 
-use super::{Bridge, fan_out::serve_fan_out, not_dialled, text};
+use super::{Bridge, enter, fan_out::serve_fan_out, not_dialled, text};
 use crate::{
     bridge::Pair,
     dial::{DialError, DialRequest, Dialled},
     listen::{Arrival, ArrivalEnd, loopback::refuse},
-    live::{Admitted, Connection, FarSide, Footing, Order, Ticket},
+    live::{Admitted, FarSide, Footing, Order, Ticket},
     observe::{Attempt, Side, labels::HandshakeFailure},
     plan::{Limits, Plan, Unit, UpstreamId},
     tls,
@@ -30,10 +30,7 @@ pub async fn serve(bridge: &Arc<Bridge>, mut arrival: Arrival, mut attempt: Atte
     }
     let upstream = bridge.observer.upstream(upstream_id.0).clone();
     let (route, footing) = ((arrival.listener, arrival.route), Footing::new(arrival.standing, arrival.judged.take()));
-    let mut entry = Connection::new(route, upstream_id, arrival.peer, footing);
-    entry.server_name.clone_from(&arrival.server_name);
-    // From here on it is swept; and what was published before has been asked about it.
-    let ticket = bridge.contraction.enter(entry);
+    let ticket = enter(bridge, (route, upstream_id), arrival.peer, arrival.server_name.as_deref(), footing);
     let began = Instant::now();
     let mut dialled = match dial(bridge, upstream_id, &arrival, &ticket).await {
         Ok(dialled) => dialled,

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Instant};
 
 use tokio::{io::AsyncWriteExt, time::timeout};
 
-use super::{Bridge, not_dialled, text};
+use super::{Bridge, enter, not_dialled, text};
 use crate::{
     bridge::{
         pool::{Leased, Pooled},
@@ -13,7 +13,7 @@ use crate::{
     },
     dial::{DialError, DialledStream, StreamRequest},
     listen::StreamArrival,
-    live::{Admitted, Connection, FarSide, Footing, Order, Ticket},
+    live::{Admitted, FarSide, Footing, Order, Ticket},
     observe::{Attempt, Side, labels::HandshakeFailure},
     plan::{Unit, UpstreamId},
     transport::ByteStream,
@@ -34,10 +34,7 @@ pub async fn serve_stream(
     // Before what the peer was judged by moves on.
     let header = plan.upstream(upstream_id).proxy_header.then(|| arrival.proxy_header().encode());
     let (route, footing) = ((arrival.listener, arrival.route), Footing::new(arrival.standing, arrival.judged.take()));
-    let mut entry = Connection::new(route, upstream_id, arrival.peer, footing);
-    entry.server_name.clone_from(&arrival.server_name);
-    // From here on it is swept; and what was published before has been asked about it.
-    let ticket = bridge.contraction.enter(entry);
+    let ticket = enter(bridge, (route, upstream_id), arrival.peer, arrival.server_name.as_deref(), footing);
     let began = Instant::now();
     let mut dialled = match dial(bridge, upstream_id, &arrival, &ticket).await {
         Ok(dialled) => dialled,
